@@ -1,0 +1,103 @@
+// Epilogue IR: what one kernel does around one GEMM. Values stay nodes of a tensor-IR graph; this says which node is
+// the accumulator, how the GEMM's columns are cut into regions and segments, what is stored and reduced from which
+// columns, and what is finished once statistics are whole. A code generator walks the stores and evaluates nodes at
+// coordinates; the same program serves the host and the GPU.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+
+namespace coda {
+
+class Diagnostics;
+
+/// A parameter read by the mainloop. Its element (outer, depth) is found by the axes' strides at launch.
+struct GemmOperand {
+  int param = -1;
+  std::vector<int> outer_axes;  ///< axes of the param that form the GEMM's rows (A) or columns (B), outermost first
+  int depth_axis = -1;          ///< axis of the summed dimension
+};
+
+/// The GEMM's columns are visited region by region. A region has column coordinates c in [0, extent) and one or more
+/// segments: coordinate c of segment s is column segments[s] + c of N. `halves` gives one region of two segments
+/// (gate and up rows of the B tile are loaded from two places); q, k and v give three regions of one segment each.
+/// Columns that no store or statistic needs are in no region.
+struct Region {
+  Dim extent;
+  std::vector<Dim> segments;
+  int64_t granule = 1;  ///< tiles start at multiples of it and hold whole granules (a head, a group, a pair)
+};
+
+/// How a region's column coordinate c makes the column dimensions of a value: c = phase + sum of stride * digit, with
+/// digit in [0, extent), and the value's dimension is offset + digit. A coordinate with no such digits is skipped.
+struct ColumnDigit {
+  NamedDim dim;
+  Dim extent, stride, offset;
+};
+struct ColumnSpace {
+  std::vector<ColumnDigit> digits;  ///< outermost (largest stride) first; inner strides and extents are constants
+  int64_t phase = 0;
+};
+
+/// One tile output: for each row and each c of the region, param[index(dims)] = value.
+struct Store {
+  int param = -1;
+  NodeId value = kNoNode;
+  int region = 0;
+  ColumnSpace columns;
+  std::vector<AffineMap> index;  ///< one an axis of the param, over the value's dimensions
+};
+
+enum class StatScope : uint8_t {
+  Row,     ///< one state a row, over all columns of its parts
+  Column,  ///< one state a column, over all rows
+  All,     ///< one state, over rows and columns
+};
+
+/// A reduction wider than a tile: partials a tile, finished inside the launch in a fixed order.
+struct Statistic {
+  NodeId node = kNoNode;  ///< the node of the graph it computes (a Contract or a Reduce)
+  const Reduction* reduction = nullptr;
+  StatScope scope = StatScope::Row;
+  Dim count;  ///< number of elements reduced, for finish
+  struct Part {
+    int region = 0;
+    NodeId body = kNoNode;  ///< value lifted at each element
+    ColumnSpace columns;
+  };
+  std::vector<Part> parts;  ///< in column order
+};
+
+/// An output of the finish stage: its value uses statistics of one scope, inputs and scalars only.
+struct FinishStore {
+  int param = -1;
+  NodeId value = kNoNode;
+  StatScope scope = StatScope::Row;
+  std::vector<AffineMap> index;  ///< one an axis of the param
+};
+
+struct EpilogueProgram {
+  Program program;               ///< params and facts as declared; `graph` holds the lowered nodes used below
+  NodeId accumulator = kNoNode;  ///< Contract of the two operands, dimensions rows and `column`
+  GemmOperand a, b;
+  DType operand_dtype = DType::BF16;
+  std::vector<NamedDim> rows;  ///< outermost first; usually one. The row coordinate is their mixed-radix number
+  NamedDim column;             ///< the GEMM's N
+  Dim depth;                   ///< the GEMM's K
+  std::vector<Region> regions;
+  std::vector<Store> stores;
+  std::vector<Statistic> statistics;
+  std::vector<FinishStore> finish_stores;
+};
+
+/// Lowers a `kernel` after elaboration. Structural extents (head sizes, groups) must be bound: each unbound one is
+/// reported by name. Reports E03xx diagnostics and returns false for what one launch can't do.
+bool lower_to_epilogue(const Program& program, EpilogueProgram& out, Diagnostics& diagnostics);
+
+/// A readable dump: operands, regions, stores, statistics, finish, and the nodes below them.
+std::string to_text(const EpilogueProgram& epilogue);
+
+}  // namespace coda

@@ -1,0 +1,64 @@
+// Elementwise ops and reductions, each declared once as a record: its name, arity and number classes, its meaning in
+// f64, its code, its documentation. What the language can say itself is in dsl/prelude, not here.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ops/emitter.h"
+#include "runtime/format/dtype.h"
+
+namespace coda {
+
+/// How the number class of the result follows from the arguments.
+enum class ClassRule : uint8_t {
+  Real,     ///< arguments become Real, result Real
+  Same,     ///< arguments are brought to one class (Int if all are Int, else Real), result the same
+  Compare,  ///< arguments are brought to one class, result Bool
+  Logical,  ///< Bool to Bool
+  Select,   ///< (Bool, T, T) to T
+  ToReal,
+  ToInt,  ///< conversions
+};
+
+struct Op {
+  std::string_view name;
+  int arity;
+  ClassRule rule;
+  std::string_view doc;      ///< one sentence
+  std::string_view example;  ///< an expression over x (and y, c) that uses it, e.g. "exp(x)"
+  /// The meaning, in f64 (Int and Bool arguments as exact doubles).
+  double (*eval)(std::span<const double> args);
+  /// Code for it; `num_class` is the class the arguments were brought to.
+  Val (*emit)(Emitter&, std::span<const Val> args, NumClass num_class);
+  /// Where the automatic tests sample the arguments, and what error they demand of `emit` in units of 2^-23 relative
+  /// (or absolute below 2^-23).
+  double domain_low = -4, domain_high = 4;
+  double ulp = 2;
+};
+
+/// A commutative monoid with a lift and a finish. State is up to two reals (logsumexp: max and scaled sum).
+struct Reduction {
+  std::string_view name;
+  std::string_view doc, example;
+  int state_size;  ///< 1 or 2 f32 words
+  double identity[2];
+  // f64 meaning: fold `x` values in order, then finish with the count of elements.
+  void (*lift)(double x, double* state);
+  void (*combine)(double* into, const double* other);
+  double (*finish)(const double* state, double count);
+  // The same as code. emit_lift and emit_combine write the state in place.
+  void (*emit_lift)(Emitter&, Val x, Val* state);
+  void (*emit_combine)(Emitter&, Val* into, const Val* other);
+  Val (*emit_finish)(Emitter&, const Val* state, Val count);
+};
+
+/// All ops and reductions, in documentation order; `find_*` returns null for an unknown name.
+std::span<const Op* const> op_table();
+const Op* find_op(std::string_view name);
+std::span<const Reduction* const> reduction_table();
+const Reduction* find_reduction(std::string_view name);
+
+}  // namespace coda

@@ -1,0 +1,68 @@
+// Symbolic extents: polynomials with integer coefficients in named symbols, over one positive integer denominator,
+// with quotients by symbols as opaque atoms. The canonical text is the identity of a dimension. Depends on nothing.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace coda {
+
+/// Values of symbols.
+using Bindings = std::map<std::string, int64_t>;
+
+class Dim {
+ public:
+  /// Zero.
+  Dim() = default;
+  Dim(int64_t value);  // NOLINT(google-explicit-constructor): integers read as dimensions everywhere
+  static Dim symbol(const std::string& name);
+
+  Dim operator+(const Dim& other) const;
+  Dim operator-(const Dim& other) const;
+  Dim operator*(const Dim& other) const;
+  /// The exact quotient. It is an error at launch if the division leaves a remainder; dividing by the constant 0 gives
+  /// nothing.
+  std::optional<Dim> divided_by(const Dim& divisor) const;
+
+  /// Canonical spelling, e.g. "2*F", "Hq*Dh + 2*Hkv*Dh", "Dh/2", "(N/G)". Equal dimensions have equal text.
+  const std::string& text() const;
+  std::optional<int64_t> constant() const;
+  bool is_zero() const { return terms_.empty(); }
+  std::set<std::string> symbols() const;
+
+  /// Value under `bindings`; nothing if a symbol is unbound, a quotient leaves a remainder, or the value overflows.
+  std::optional<int64_t> evaluate(const Bindings& bindings) const;
+  /// Replaces the bound symbols by their values.
+  Dim substitute(const Bindings& bindings) const;
+  /// If this is `a*name + b` with neither a nor b mentioning `name`: (a, b).
+  std::optional<std::pair<Dim, Dim>> linear_in(const std::string& name) const;
+
+  bool operator==(const Dim& other) const { return text() == other.text(); }
+  std::strong_ordering operator<=>(const Dim& other) const { return text() <=> other.text(); }
+
+ private:
+  /// A symbol, or an opaque quotient whose canonical text is its name.
+  struct Atom {
+    std::string name;
+    std::shared_ptr<const std::pair<Dim, Dim>> quotient;
+    bool operator==(const Atom& other) const { return name == other.name; }
+    bool operator<(const Atom& other) const { return name < other.name; }
+  };
+  using Monomial = std::vector<Atom>;  // sorted, with repetition; empty = the constant term
+
+  static Dim from_atom(Atom atom);
+  void normalise();
+
+  std::map<Monomial, int64_t> terms_;
+  int64_t denominator_ = 1;
+  mutable std::string text_;  // cache of text(); filled by normalise(), never lazily, so const access is thread-safe
+};
+
+}  // namespace coda

@@ -1,0 +1,94 @@
+// The artefact a compiler hands to the runtime: code, and how to turn a program's arguments into a launch. Depends on
+// neither LLVM nor CUDA; can be written to and read from bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/format/dim.h"
+#include "runtime/format/dtype.h"
+
+namespace coda {
+
+struct ParamSpec {
+  enum class Role : uint8_t { In, Out, InOut, Scalar };
+  std::string name;
+  Role role = Role::In;
+  DType dtype = DType::F32;
+  std::vector<Dim> extents;             ///< in declared order; empty for scalars
+  std::optional<double> default_value;  ///< Scalar
+};
+
+/// left (mod modulus) relation right, checked at launch.
+struct FactSpec {
+  Dim left, right;
+  std::optional<Dim> modulus;
+  std::string relation;  ///< "=", "!=", "<", "<=", ">", ">="
+};
+
+/// One 64-bit word of the kernel's argument block.
+struct WordSpec {
+  enum class Kind : uint8_t {
+    Pointer,    ///< address of `param`
+    Stride,     ///< stride of `axis` of `param`, in elements
+    Extent,     ///< value of `dim`
+    Scalar,     ///< `param`'s value: f32 bits for Real types, the integer otherwise
+    Workspace,  ///< address of workspace buffer `param`
+  };
+  Kind kind = Kind::Pointer;
+  int param = -1, axis = -1;
+  Dim dim;
+};
+
+/// One axis of a TMA tensor map over a parameter: extent, byte stride = multiplier * stride of `axis`, box.
+struct TensorMapAxis {
+  Dim extent;
+  int axis = -1;  ///< axis of the parameter whose stride is used; -1: unit stride (the innermost)
+  int64_t multiplier = 1;
+  uint32_t box = 1;
+};
+struct TensorMapSpec {
+  int param = -1;
+  int offset_axis = -1;  ///< the base address moves by `offset` steps of this axis
+  Dim offset;
+  std::vector<TensorMapAxis> axes;  ///< innermost first
+  bool swizzle_128b = true;
+};
+
+struct WorkspaceSpec {
+  Dim bytes;          ///< before rounding: extents of the problem; may use ceiling terms below
+  Dim rows, columns;  ///< bytes += row_tile_bytes * ceil(rows/tile_rows) * ceil(columns/tile_columns), if tiles set
+  int64_t tile_rows = 0, tile_columns = 0, tile_bytes = 0;
+  bool zeroed = false;  ///< zero before the first launch; the kernel leaves it zero
+};
+
+enum class CodeKind : uint8_t { HostObject, Ptx, Cubin };
+
+struct KernelImage {
+  std::string name;
+  std::string target;  ///< "host" or "sm_90a"
+  std::vector<ParamSpec> params;
+  std::vector<FactSpec> facts;
+  Bindings bound;  ///< symbols this code is specialised to
+  CodeKind code_kind = CodeKind::HostObject;
+  std::string entry;
+  std::vector<uint8_t> code;
+
+  // Geometry of the GEMM.
+  Dim rows, depth;
+  std::vector<Dim> region_columns;
+  int tile_rows = 0, tile_columns = 0;  ///< columns of a region's coordinate a tile covers: tile_columns / segments
+  std::vector<int> region_segments;
+  int cluster = 1, threads = 0, shared_bytes = 0;
+
+  std::vector<WordSpec> words;
+  std::vector<TensorMapSpec> tensor_maps;
+  std::vector<WorkspaceSpec> workspaces;
+
+  // What `explain` prints; filled where an assembler ran.
+  int registers = 0, spill_bytes = 0;
+};
+
+}  // namespace coda

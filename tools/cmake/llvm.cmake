@@ -1,0 +1,32 @@
+# LLVM 22 as one interface target, `coda_llvm`: the shared library for development, the static archives for releases.
+set(CODA_LLVM_DIR "/usr/lib/llvm-22" CACHE PATH "LLVM 22's prefix")
+find_program(CODA_LLVM_CONFIG NAMES llvm-config-22 llvm-config PATHS ${CODA_LLVM_DIR}/bin NO_DEFAULT_PATH)
+if(NOT CODA_LLVM_CONFIG)
+  find_program(CODA_LLVM_CONFIG NAMES llvm-config-22)
+endif()
+if(NOT CODA_LLVM_CONFIG)
+  message(FATAL_ERROR "LLVM 22 was not found. Run tools/setup.sh, or pass -DCODA_LLVM_DIR=<prefix of LLVM 22>.")
+endif()
+function(coda_llvm_query variable)
+  execute_process(COMMAND ${CODA_LLVM_CONFIG} ${ARGN} OUTPUT_VARIABLE out OUTPUT_STRIP_TRAILING_WHITESPACE
+                  COMMAND_ERROR_IS_FATAL ANY)
+  set(${variable} "${out}" PARENT_SCOPE)
+endfunction()
+coda_llvm_query(CODA_LLVM_VERSION --version)
+if(NOT CODA_LLVM_VERSION MATCHES "^22\\.")
+  message(FATAL_ERROR "LLVM 22 is needed; ${CODA_LLVM_CONFIG} is ${CODA_LLVM_VERSION}.")
+endif()
+coda_llvm_query(llvm_include --includedir)
+coda_llvm_query(llvm_lib --libdir)
+
+add_library(coda_llvm INTERFACE)
+target_include_directories(coda_llvm SYSTEM INTERFACE ${llvm_include})
+if(CODA_LLVM_STATIC)
+  coda_llvm_query(llvm_libs --link-static --libs nvptx x86 passes orcjit)
+  separate_arguments(llvm_libs)
+  # Debian's archives need zlib and zstd; libz3 and libxml2 drop out again under --as-needed.
+  target_link_libraries(coda_llvm INTERFACE -L${llvm_lib} ${llvm_libs} -Wl,--as-needed
+                        -l:libz3.so.4 z -l:libzstd.so.1 ${CMAKE_DL_LIBS} pthread m)
+else()
+  target_link_libraries(coda_llvm INTERFACE -L${llvm_lib} LLVM-22)
+endif()
