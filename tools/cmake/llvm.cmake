@@ -24,9 +24,8 @@ target_include_directories(coda_llvm SYSTEM INTERFACE ${llvm_include})
 if(CODA_LLVM_STATIC)
   coda_llvm_query(llvm_libs --link-static --libs nvptx x86 passes orcjit)
   separate_arguments(llvm_libs)
-  # Debian's archives need zlib and zstd; libz3 and libxml2 drop out again under --as-needed.
-  target_link_libraries(coda_llvm INTERFACE -L${llvm_lib} ${llvm_libs} -Wl,--as-needed
-                        -l:libz3.so.4 z -l:libzstd.so.1 ${CMAKE_DL_LIBS} pthread m)
+  # Debian's archives need zlib and zstd, archives too so that the result travels; what needs z3 and libxml2 is not used.
+  target_link_libraries(coda_llvm INTERFACE -L${llvm_lib} ${llvm_libs} -l:libz.a -l:libzstd.a ${CMAKE_DL_LIBS} pthread m)
 else()
   target_link_libraries(coda_llvm INTERFACE -L${llvm_lib} LLVM-22)
 endif()

@@ -1,0 +1,42 @@
+# The shared library `coda`: every layer in one libcoda.so. A release (CODA_LLVM_STATIC) carries its LLVM inside, and
+# the command line and the tests are thin programs over it; a development build links those to the layers directly.
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
+set(CMAKE_INSTALL_LIBDIR lib)
+set(coda_all_layers coda_format coda_dsl coda_ir coda_codegen coda_runtime coda_jit)
+
+file(WRITE ${CMAKE_BINARY_DIR}/generated/coda_anchor.cpp "// Sources of libcoda.so are its layers.\n")
+add_library(coda SHARED ${CMAKE_BINARY_DIR}/generated/coda_anchor.cpp)
+target_link_libraries(coda PRIVATE ${coda_all_layers})
+set(override WHOLE_ARCHIVE)
+foreach(layer IN LISTS coda_all_layers)
+  get_target_property(type ${layer} TYPE)
+  if(type STREQUAL "STATIC_LIBRARY")
+    list(APPEND override ${layer})
+  endif()
+endforeach()
+list(JOIN override "," override)
+set_property(TARGET coda PROPERTY LINK_LIBRARY_OVERRIDE "${override}")
+target_include_directories(coda PUBLIC ${CMAKE_SOURCE_DIR}/runtime/include)
+install(TARGETS coda LIBRARY DESTINATION lib)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime/include/coda DESTINATION include)
+
+if(CODA_LLVM_STATIC)
+  target_sources(coda PRIVATE tools/release/arc4random.cpp)
+  set(exports ${CMAKE_SOURCE_DIR}/tools/release/exports.map)
+  target_link_options(coda PRIVATE -Wl,--version-script=${exports} -Wl,--no-undefined -Wl,--gc-sections)
+  if(CODA_LLD)
+    target_link_options(coda PRIVATE -Wl,--icf=safe -Wl,-O2)
+  endif()
+  set_property(TARGET coda PROPERTY LINK_DEPENDS ${exports})
+  # An old system's libstdc++ may lack what g++ 12 uses; libgcc stays shared, its archive wants a newer glibc.
+  add_link_options(-static-libstdc++)
+endif()
+
+# Links a program to layers (development) or to libcoda.so (release).
+function(coda_link program)
+  if(CODA_LLVM_STATIC)
+    target_link_libraries(${program} PRIVATE coda_options coda Threads::Threads nlohmann_json::nlohmann_json)
+  else()
+    target_link_libraries(${program} PRIVATE ${ARGN})
+  endif()
+endfunction()

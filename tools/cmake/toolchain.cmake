@@ -1,0 +1,10 @@
+# Uses ccache and lld where they are found; neither is needed.
+find_program(CODA_CCACHE ccache)
+if(CODA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CODA_CCACHE})
+endif()
+find_program(CODA_LLD ld.lld HINTS /usr/lib/llvm-22/bin ${CODA_LLVM_DIR}/bin)
+if(CODA_LLD)
+  get_filename_component(lld_folder ${CODA_LLD} DIRECTORY)
+  add_link_options(-fuse-ld=lld -B${lld_folder})
+endif()
