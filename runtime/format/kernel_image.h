@@ -31,24 +31,39 @@ struct FactSpec {
 /// One 64-bit word of the kernel's argument block.
 struct WordSpec {
   enum class Kind : uint8_t {
-    Pointer,    ///< address of `param`
-    Stride,     ///< stride of `axis` of `param`, in elements
-    Extent,     ///< value of `dim`
-    Scalar,     ///< `param`'s value: f32 bits for Real types, the integer otherwise
-    Workspace,  ///< address of workspace buffer `param`
+    Pointer,     ///< address of `param`
+    Stride,      ///< stride of `axis` of `param`, in elements
+    Extent,      ///< value of `dim`
+    Scalar,      ///< `param`'s value: f32 bits for Real types, the integer otherwise
+    Workspace,   ///< address of workspace buffer `param`
+    Conditions,  ///< bit i is set when conditions[i] holds
+    TensorMaps,  ///< bit i is set when tensor_maps[i] could be encoded; the kernel reads no map whose bit is clear
   };
   Kind kind = Kind::Pointer;
   int param = -1, axis = -1;
   Dim dim;
 };
 
+/// What the code would like to know of a parameter's memory, found at launch. An axis of extent 1 has any stride.
+struct ConditionSpec {
+  int param = -1;
+  int unit_axis = -1;     ///< its stride must be 1; -1: no demand
+  int64_t alignment = 1;  ///< base address, and the byte strides of all axes but `unit_axis`, are multiples of it
+  std::vector<Dim> extents;
+  int64_t extent_multiple = 1;  ///< each of `extents` is a multiple of it
+};
+
 /// One axis of a TMA tensor map over a parameter: extent, byte stride = multiplier * stride of `axis`, box.
 struct TensorMapAxis {
-  Dim extent;
+  Dim extent;  ///< of the parameter's memory; the map gets floor(extent / divisor)
+  int64_t divisor = 1;
   int axis = -1;  ///< axis of the parameter whose stride is used; -1: unit stride (the innermost)
   int64_t multiplier = 1;
   uint32_t box = 1;
 };
+/// A map that can't be encoded (an extent of 0, a base or stride that is no multiple of 16 bytes, an innermost axis
+/// whose stride isn't 1) is left unwritten and its bit in the TensorMaps word stays clear: the kernel then loads by
+/// other means.
 struct TensorMapSpec {
   int param = -1;
   int offset_axis = -1;  ///< the base address moves by `offset` steps of this axis
@@ -84,9 +99,11 @@ struct KernelImage {
   int cluster = 1, threads = 0, shared_bytes = 0;
 
   std::vector<WordSpec> words;
-  std::vector<TensorMapSpec> tensor_maps;
+  std::vector<ConditionSpec> conditions;   ///< at most 64
+  std::vector<TensorMapSpec> tensor_maps;  ///< at most 64
   std::vector<WorkspaceSpec> workspaces;
 
+  std::string schedule;  ///< the schedule's name, for `explain`
   // What `explain` prints; filled where an assembler ran.
   int registers = 0, spill_bytes = 0;
 };
