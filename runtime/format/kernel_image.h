@@ -57,7 +57,7 @@ struct ConditionSpec {
 struct TensorMapAxis {
   Dim extent;  ///< of the parameter's memory; the map gets floor(extent / divisor)
   int64_t divisor = 1;
-  int axis = -1;  ///< axis of the parameter whose stride is used; -1: unit stride (the innermost)
+  int axis = -1;  ///< axis of the parameter whose stride is used; the innermost one's must be 1
   int64_t multiplier = 1;
   uint32_t box = 1;
 };
@@ -69,6 +69,9 @@ struct TensorMapSpec {
   int offset_axis = -1;  ///< the base address moves by `offset` steps of this axis
   Dim offset;
   std::vector<TensorMapAxis> axes;  ///< innermost first
+  /// Axes walked as one, outermost first, if more than one: encodable only where each one's stride is the next one's
+  /// stride times its extent. A TensorMapAxis names the last of them.
+  std::vector<int> collapsed;
   bool swizzle_128b = true;
 };
 
