@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "coda/status.h"
 #include "runtime/format/dim.h"
 #include "runtime/format/dtype.h"
 
@@ -110,5 +112,17 @@ struct KernelImage {
   // What `explain` prints; filled where an assembler ran.
   int registers = 0, spill_bytes = 0;
 };
+
+/// The image as bytes: magic, version, length, fields, checksum. Equal images give equal bytes.
+std::vector<uint8_t> to_bytes(const KernelImage& image);
+/// The image those bytes hold; Corrupt for anything that to_bytes() did not make or that contradicts itself.
+Expected<KernelImage> image_from_bytes(std::span<const uint8_t> bytes);
+
+/// What is wrong with an image's own indices and sizes (a word that names no parameter, ...); Ok if nothing is.
+Status check_image(const KernelImage& image);
+
+/// The file appears whole or not at all.
+Status save_image(const KernelImage& image, const std::string& path);
+Expected<KernelImage> load_image(const std::string& path);
 
 }  // namespace coda
