@@ -53,6 +53,11 @@ Dim Dim::operator*(const Dim& other) const {
   return product;
 }
 
+int64_t Dim::constant_term() const {
+  const auto it = denominator_ == 1 ? terms_.find({}) : terms_.end();
+  return it == terms_.end() ? 0 : it->second;
+}
+
 std::optional<Dim> Dim::divided_by(const Dim& divisor) const {
   if (divisor.is_zero()) return std::nullopt;
   if (is_zero()) return Dim();

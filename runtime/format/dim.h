@@ -34,6 +34,10 @@ class Dim {
   /// Canonical spelling, e.g. "2*F", "Hq*Dh + 2*Hkv*Dh", "Dh/2", "(N/G)". Equal dimensions have equal text.
   const std::string& text() const;
   std::optional<int64_t> constant() const;
+  /// The constant term of a polynomial with integer coefficients; 0 if there is a denominator.
+  int64_t constant_term() const;
+  /// Is it a polynomial over 1, so that it needs no divisibility to be an integer (apart from opaque quotients)?
+  bool is_integral() const { return denominator_ == 1; }
   bool is_zero() const { return terms_.empty(); }
   std::set<std::string> symbols() const;
 
