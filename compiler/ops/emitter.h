@@ -40,7 +40,7 @@ class Emitter {
   // Within 2 ulp (GPU: the special-function unit, with a step of Newton where it is worse).
   virtual Val rsqrt(Val a) = 0;
   virtual Val rcp(Val a) = 0;
-  virtual Val exp2(Val a) = 0;
+  virtual Val exp2(Val a) = 0;  ///< exact for whole a in [-126, 127]
   virtual Val log2(Val a) = 0;
   virtual Val sin(Val a) = 0;
   virtual Val cos(Val a) = 0;

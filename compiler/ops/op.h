@@ -31,7 +31,7 @@ struct Op {
   std::string_view example;  ///< an expression over x (and y, c) that uses it, e.g. "exp(x)"
   /// The meaning, in f64 (Int and Bool arguments as exact doubles).
   double (*eval)(std::span<const double> args);
-  /// Code for it; `num_class` is the class the arguments were brought to.
+  /// Code for it; `num_class` is the class the arguments were brought to (`argument_class` in compiler/ir/meaning.h).
   Val (*emit)(Emitter&, std::span<const Val> args, NumClass num_class);
   /// Where the automatic tests sample the arguments, and what error they demand of `emit` in units of 2^-23 relative
   /// (or absolute below 2^-23).
@@ -43,7 +43,8 @@ struct Op {
 struct Reduction {
   std::string_view name;
   std::string_view doc, example;
-  int state_size;  ///< 1 or 2 f32 words
+  NumClass result;  ///< class of the result; elements are brought to Real before they are lifted (a Bool is 0 or 1)
+  int state_size;   ///< 1 or 2 f32 words
   double identity[2];
   // f64 meaning: fold `x` values in order, then finish with the count of elements.
   void (*lift)(double x, double* state);

@@ -1,0 +1,176 @@
+// Reductions as commutative monoids with a lift and a finish: one record makes the evaluator's fold and the code of
+// every partial, combination and finish.
+#include <cmath>
+#include <limits>
+
+#include "compiler/ops/families.h"
+#include "compiler/ops/precise.h"
+
+namespace coda {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLog2e = 1.44269504088896340736;
+
+double first_word(const double* state, double) { return state[0]; }
+Val emit_first_word(Emitter&, const Val* state, Val) { return state[0]; }
+
+double greater(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+double lesser(double a, double b) { return std::isnan(a) || a < b ? a : b; }
+
+Val is_not_zero(Emitter& e, Val x) { return e.compare(Compare::Ne, x, e.real(0), NumClass::Real); }
+
+// logsumexp keeps (m, s): m the largest element, s the sum of exp(x - m). Equal exponents, also equal infinities, have
+// the ratio 1, so that no (-inf) - (-inf) ever makes a NaN.
+double exp_of_difference(double a, double b) { return a == b ? 1 : std::exp(a - b); }
+
+void combine_logsumexp(double* into, const double* other) {
+  const double largest = greater(into[0], other[0]);
+  into[1] = into[1] * exp_of_difference(into[0], largest) + other[1] * exp_of_difference(other[0], largest);
+  into[0] = largest;
+}
+
+void lift_logsumexp(double x, double* state) {
+  const double single[2] = {x, 1};
+  combine_logsumexp(state, single);
+}
+
+double finish_logsumexp(const double* state, double) { return state[0] + std::log(state[1]); }
+
+/// One exponential for both sides: the greater one is scaled by 1, the lesser by exp(-|difference|). The plain exp2
+/// will do: its relative error grows with the difference as its value falls.
+void emit_combine_logsumexp(Emitter& e, Val* into, const Val* other) {
+  const Val same = e.compare(Compare::Eq, into[0], other[0], NumClass::Real);
+  const Val distance = e.select(same, e.real(0), e.abs(e.sub(into[0], other[0])));
+  const Val ratio = e.exp2(e.mul(distance, e.real(-kLog2e)));
+  const Val keeps = e.compare(Compare::Ge, into[0], other[0], NumClass::Real);
+  into[1] = e.select(keeps, e.fma(other[1], ratio, into[1]), e.fma(into[1], ratio, other[1]));
+  into[0] = e.max(into[0], other[0]);
+}
+
+void emit_lift_logsumexp(Emitter& e, Val x, Val* state) {
+  const Val single[2] = {x, e.real(1)};
+  emit_combine_logsumexp(e, state, single);
+}
+
+Val emit_finish_logsumexp(Emitter& e, const Val* state, Val) { return e.add(state[0], emit_log(e, state[1])); }
+
+constexpr Reduction kReductions[] = {
+    {.name = "sum",
+     .doc = "The sum; 0 of nothing.",
+     .example = "sum(x, over = N)",
+     .result = NumClass::Real,
+     .state_size = 1,
+     .identity = {0, 0},
+     .lift = [](double x, double* state) { state[0] += x; },
+     .combine = [](double* into, const double* other) { into[0] += other[0]; },
+     .finish = first_word,
+     .emit_lift = [](Emitter& e, Val x, Val* state) { state[0] = e.add(state[0], x); },
+     .emit_combine = [](Emitter& e, Val* into, const Val* other) { into[0] = e.add(into[0], other[0]); },
+     .emit_finish = emit_first_word},
+    {.name = "mean",
+     .doc = "The sum divided by the number of elements; NaN of nothing.",
+     .example = "mean(x, over = N)",
+     .result = NumClass::Real,
+     .state_size = 1,
+     .identity = {0, 0},
+     .lift = [](double x, double* state) { state[0] += x; },
+     .combine = [](double* into, const double* other) { into[0] += other[0]; },
+     .finish = [](const double* state, double count) { return state[0] / count; },
+     .emit_lift = [](Emitter& e, Val x, Val* state) { state[0] = e.add(state[0], x); },
+     .emit_combine = [](Emitter& e, Val* into, const Val* other) { into[0] = e.add(into[0], other[0]); },
+     .emit_finish = [](Emitter& e, const Val* state, Val count) { return e.div(state[0], count); }},
+    {.name = "max",
+     .doc = "The greatest element; NaN if any is, -inf of nothing.",
+     .example = "max(x, over = N)",
+     .result = NumClass::Real,
+     .state_size = 1,
+     .identity = {-kInfinity, 0},
+     .lift = [](double x, double* state) { state[0] = greater(state[0], x); },
+     .combine = [](double* into, const double* other) { into[0] = greater(into[0], other[0]); },
+     .finish = first_word,
+     .emit_lift = [](Emitter& e, Val x, Val* state) { state[0] = e.max(state[0], x); },
+     .emit_combine = [](Emitter& e, Val* into, const Val* other) { into[0] = e.max(into[0], other[0]); },
+     .emit_finish = emit_first_word},
+    {.name = "min",
+     .doc = "The least element; NaN if any is, inf of nothing.",
+     .example = "min(x, over = N)",
+     .result = NumClass::Real,
+     .state_size = 1,
+     .identity = {kInfinity, 0},
+     .lift = [](double x, double* state) { state[0] = lesser(state[0], x); },
+     .combine = [](double* into, const double* other) { into[0] = lesser(into[0], other[0]); },
+     .finish = first_word,
+     .emit_lift = [](Emitter& e, Val x, Val* state) { state[0] = e.min(state[0], x); },
+     .emit_combine = [](Emitter& e, Val* into, const Val* other) { into[0] = e.min(into[0], other[0]); },
+     .emit_finish = emit_first_word},
+    {.name = "absmax",
+     .doc = "The greatest magnitude; NaN if any element is, 0 of nothing.",
+     .example = "absmax(x, over = N)",
+     .result = NumClass::Real,
+     .state_size = 1,
+     .identity = {0, 0},
+     .lift = [](double x, double* state) { state[0] = greater(state[0], std::fabs(x)); },
+     .combine = [](double* into, const double* other) { into[0] = greater(into[0], other[0]); },
+     .finish = first_word,
+     .emit_lift = [](Emitter& e, Val x, Val* state) { state[0] = e.max(state[0], e.abs(x)); },
+     .emit_combine = [](Emitter& e, Val* into, const Val* other) { into[0] = e.max(into[0], other[0]); },
+     .emit_finish = emit_first_word},
+    {.name = "prod",
+     .doc = "The product; 1 of nothing.",
+     .example = "prod(x, over = N)",
+     .result = NumClass::Real,
+     .state_size = 1,
+     .identity = {1, 0},
+     .lift = [](double x, double* state) { state[0] *= x; },
+     .combine = [](double* into, const double* other) { into[0] *= other[0]; },
+     .finish = first_word,
+     .emit_lift = [](Emitter& e, Val x, Val* state) { state[0] = e.mul(state[0], x); },
+     .emit_combine = [](Emitter& e, Val* into, const Val* other) { into[0] = e.mul(into[0], other[0]); },
+     .emit_finish = emit_first_word},
+    {.name = "logsumexp",
+     .doc = "log of the sum of exp(x), without overflow; -inf where all elements are, and of nothing.",
+     .example = "logsumexp(x, over = N)",
+     .result = NumClass::Real,
+     .state_size = 2,
+     .identity = {-kInfinity, 0},
+     .lift = lift_logsumexp,
+     .combine = combine_logsumexp,
+     .finish = finish_logsumexp,
+     .emit_lift = emit_lift_logsumexp,
+     .emit_combine = emit_combine_logsumexp,
+     .emit_finish = emit_finish_logsumexp},
+    {.name = "any",
+     .doc = "Whether any element is true (not zero); false of nothing.",
+     .example = "any(x > 0, over = N)",
+     .result = NumClass::Bool,
+     .state_size = 1,
+     .identity = {0, 0},
+     .lift = [](double x, double* state) { state[0] = x != 0 ? 1 : state[0]; },
+     .combine = [](double* into, const double* other) { into[0] = other[0] != 0 ? 1 : into[0]; },
+     .finish = first_word,
+     .emit_lift = [](Emitter& e, Val x, Val* state) { state[0] = e.select(is_not_zero(e, x), e.real(1), state[0]); },
+     .emit_combine = [](Emitter& e, Val* into,
+                        const Val* other) { into[0] = e.select(is_not_zero(e, other[0]), e.real(1), into[0]); },
+     .emit_finish = [](Emitter& e, const Val* state, Val) { return is_not_zero(e, state[0]); }},
+    {.name = "all",
+     .doc = "Whether all elements are true (not zero); true of nothing.",
+     .example = "all(x > 0, over = N)",
+     .result = NumClass::Bool,
+     .state_size = 1,
+     .identity = {1, 0},
+     .lift = [](double x, double* state) { state[0] = x != 0 ? state[0] : 0; },
+     .combine = [](double* into, const double* other) { into[0] = other[0] != 0 ? into[0] : 0; },
+     .finish = first_word,
+     .emit_lift = [](Emitter& e, Val x, Val* state) { state[0] = e.select(is_not_zero(e, x), state[0], e.real(0)); },
+     .emit_combine = [](Emitter& e, Val* into,
+                        const Val* other) { into[0] = e.select(is_not_zero(e, other[0]), into[0], e.real(0)); },
+     .emit_finish = [](Emitter& e, const Val* state, Val) { return is_not_zero(e, state[0]); }},
+};
+
+}  // namespace
+
+std::span<const Reduction> reductions() { return kReductions; }
+
+}  // namespace coda
