@@ -69,6 +69,8 @@ class EpilogueEvaluator {
   Val evaluate_real(NodeId node, const Env& env, Val predicate = {});
   /// `value` of class `from`, converted to class `to` (elementwise conversion as the language defines it).
   Val convert(Val value, NumClass from, NumClass to);
+  /// The same, then rounded or saturated to what `dtype` can hold: the value as it reads back from a stored element.
+  Val to_dtype(Val value, NumClass from, DType dtype);
 
   /// The coordinate a map gives; what is not affine becomes a fresh variable bound to a computed value.
   Coord apply(const AffineMap& map, const Env& env);
@@ -101,6 +103,14 @@ class EpilogueEvaluator {
     size_t operator()(const Coord& coordinate) const { return coordinate.hash(); }
   };
 
+  struct Digit {
+    Dim extent, stride;
+  };
+  /// Digits of `coordinate`, outermost first; anything left over must be 0. See bind_columns for the answer.
+  Answer digits(const Coord& coordinate, std::span<const Digit> wanted, std::vector<Coord>& out, Val& predicate);
+  Answer demand_inside(const Coord& coordinate, const Dim& length, Val& predicate);
+  int intern(const Coord& coordinate);
+
   Val compute(NodeId id, const Env& env, Val predicate);
   Val compute_input(const Node& node, const Env& env, Val predicate);
   Val compute_accumulator(const Env& env, Val predicate);
@@ -121,6 +131,8 @@ class EpilogueEvaluator {
   std::unordered_map<NodeId, const Statistic*> statistics_;
   std::unordered_map<Coord, int, CoordHash> interned_;
   std::unordered_map<Key, Val, KeyHash> memo_;
+  std::unordered_map<Key, std::pair<Coord, Coord>, KeyHash> divided_;
+  std::unordered_map<int, Val> values_;   // of interned coordinates
   std::unordered_map<VarId, Val> bound_;  // variables made here
   struct BoundRow {
     std::vector<Coord> digits;
