@@ -30,8 +30,12 @@ std::optional<DType> dtype_from_name(std::string_view name);
 
 /// Reads element `index` of a packed array as f64; exact for every type (i64 beyond 2^53 rounds).
 double load_element(const void* base, DType dtype, int64_t index);
-/// Rounds `value` to `dtype` (nearest, ties to even; e4m3 has no infinity and becomes NaN beyond its range, as a cast
-/// that does not saturate; integers truncate toward zero and saturate) and stores it as element `index`.
+/// Reads `count` elements, `stride` apart, from element `first` on.
+void load_elements(const void* base, DType dtype, int64_t first, int64_t stride, int64_t count, double* out);
+/// Rounds `value` once to `dtype` and stores it as element `index`: nearest, ties to even. e4m3 and ue8m0 have no
+/// infinity and become NaN beyond their range, as a cast that does not saturate; e2m1 has no NaN either and saturates,
+/// NaN to its largest value; ue8m0 has no zero either, which becomes its least power. Integers truncate toward zero and
+/// saturate, NaN to 0; bool is whether the value is not 0.
 void store_element(void* base, DType dtype, int64_t index, double value);
 /// `value` as it reads back after being stored as `dtype`.
 double round_to(double value, DType dtype);
