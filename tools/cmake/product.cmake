@@ -32,11 +32,12 @@ if(CODA_LLVM_STATIC)
   add_link_options(-static-libstdc++)
 endif()
 
-# Links a program to layers (development) or to libcoda.so (release).
-function(coda_link program)
+# Links a target to layers (development) or to libcoda.so in their place (release).
+function(coda_link target)
+  set(links ${ARGN})
   if(CODA_LLVM_STATIC)
-    target_link_libraries(${program} PRIVATE coda_options coda Threads::Threads nlohmann_json::nlohmann_json)
-  else()
-    target_link_libraries(${program} PRIVATE ${ARGN})
+    list(REMOVE_ITEM links ${coda_all_layers})
+    list(APPEND links coda_options coda Threads::Threads nlohmann_json::nlohmann_json)
   endif()
+  target_link_libraries(${target} PUBLIC ${links})
 endfunction()

@@ -1,0 +1,90 @@
+// The verdict of --verify: it passes rounding, and nothing else.
+#include "tools/codac/compare.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+
+using namespace coda;
+
+namespace {
+
+constexpr int64_t kRows = 16, kColumns = 64;
+
+std::vector<ComparedElement> rounded(DType dtype, double scale) {
+  std::mt19937 random(1);
+  std::normal_distribution<double> normal(0, scale);
+  std::vector<ComparedElement> elements;
+  for (int64_t i = 0; i < kRows * kColumns; ++i) {
+    double want = normal(random);
+    elements.push_back({i / kColumns, i, round_to(want, dtype), want});
+  }
+  return elements;
+}
+
+}  // namespace
+
+TEST_CASE("rounding to the stored type passes, at any scale") {
+  for (DType dtype : {DType::F32, DType::F16, DType::BF16, DType::E4M3, DType::E5M2}) {
+    for (double scale : {1e-2, 1.0, 50.0}) {
+      CAPTURE(std::string(info(dtype).name), scale);
+      Comparison result = compare(rounded(dtype, scale), dtype, error_bound(dtype, 4096), false);
+      CHECK(result.passed);
+      CHECK(result.worst > 0.05);  // the bound is not absurdly wide
+    }
+  }
+}
+
+TEST_CASE("one wrong element fails") {
+  auto elements = rounded(DType::BF16, 1);
+  auto bound = error_bound(DType::BF16, 4096);
+  elements[100].got += 0.05;
+  Comparison result = compare(elements, DType::BF16, bound, false);
+  CHECK_FALSE(result.passed);
+  CHECK(result.beyond == 1);
+  CHECK(result.at.index == 100);
+}
+
+TEST_CASE("small errors everywhere fail by their RMS") {
+  auto elements = rounded(DType::BF16, 1);
+  for (auto& e : elements) e.got = e.want + 0.0045 * std::abs(e.want) + 0.0005;
+  CHECK_FALSE(compare(elements, DType::BF16, error_bound(DType::BF16, 64), false).passed);
+}
+
+TEST_CASE("zeros do not pass trivially") {
+  auto elements = rounded(DType::BF16, 1);
+  auto bound = error_bound(DType::BF16, 64);
+  for (auto& e : elements) e.got = e.want = 0;
+  CHECK_FALSE(compare(elements, DType::BF16, bound, false).passed);
+  CHECK(compare(elements, DType::BF16, bound, true).passed);
+  auto zero_output = rounded(DType::BF16, 1e-9);
+  for (auto& e : zero_output) e.got = 0;
+  CHECK_FALSE(compare(zero_output, DType::BF16, bound, false).passed);
+}
+
+TEST_CASE("poison and lost infinities fail") {
+  auto bound = error_bound(DType::F32, 64);
+  auto elements = rounded(DType::F32, 1);
+  elements[3].got = NAN;
+  CHECK_FALSE(compare(elements, DType::F32, bound, false).passed);
+  elements = rounded(DType::F32, 1);
+  elements[3].want = -INFINITY;
+  CHECK_FALSE(compare(elements, DType::F32, bound, false).passed);
+  elements[3].got = -INFINITY;
+  CHECK(compare(elements, DType::F32, bound, false).passed);
+  for (auto& e : elements) e.got = e.want = NAN;
+  CHECK_FALSE(compare(elements, DType::F32, bound, false).passed);
+}
+
+TEST_CASE("whole numbers must be equal") {
+  auto bound = error_bound(DType::I32, 4096);
+  std::vector<ComparedElement> elements{{0, 0, 5, 5}, {0, 1, 7, 7}};
+  CHECK(compare(elements, DType::I32, bound, false).passed);
+  elements[1].got = 8;
+  CHECK_FALSE(compare(elements, DType::I32, bound, false).passed);
+}
+
+TEST_CASE("the bound grows with depth and coarser types") {
+  CHECK(error_bound(DType::F32, 16384).scaled > error_bound(DType::F32, 64).scaled);
+  CHECK(error_bound(DType::BF16, 64).relative > error_bound(DType::F16, 64).relative);
+}

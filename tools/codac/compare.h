@@ -1,0 +1,42 @@
+// How close a kernel's output is to the reference, and whether that is close enough. The bound follows from the types
+// and the depth of the GEMM alone; docs/numerics.md derives it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/format/dtype.h"
+
+namespace coda {
+
+/// One compared element. `row` groups elements that share a scale.
+struct ComparedElement {
+  int64_t row = 0, index = 0;
+  double got = 0, want = 0;
+};
+
+struct ErrorBound {
+  double relative = 0;  ///< of the element: rounding of what is stored
+  double scaled = 0;    ///< of the row's scale: accumulation in f32 and what follows it
+  double absolute = 0;  ///< half the smallest subnormal of the stored type
+  double rms = 0;       ///< of the tensor's RMS
+};
+/// `slack` multiplies what comes from accumulation.
+ErrorBound error_bound(DType stored, int64_t depth, double slack = 1);
+
+struct Comparison {
+  int64_t compared = 0, non_finite = 0, beyond = 0;
+  double max_error = 0;  ///< largest |got - want| over the row's scale
+  double rms_error = 0;  ///< RMS of got - want over RMS of want
+  double worst = 0;      ///< largest |got - want| over what the bound allows; over 1 fails
+  ComparedElement at;    ///< where `worst` is
+  bool passed = false;
+  std::string reason;  ///< why it failed
+};
+
+/// `zero_expected`: a reference that is zero everywhere proves something (a GEMM of depth 0), otherwise it fails.
+Comparison compare(const std::vector<ComparedElement>& elements, DType stored, const ErrorBound& bound,
+                   bool zero_expected);
+
+}  // namespace coda

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Makes dist/: libcoda.so, codac and the test programs, stripped, with the examples and the GPU scripts, for carrying to
+# another machine. `--no-build` takes build/release as it is; `--programs` also compiles the GPU programs ahead.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=1 programs=0
+for argument in "$@"; do
+  case $argument in
+    --no-build) build=0 ;;
+    --programs) programs=1 ;;
+    *) echo "usage: tools/package.sh [--no-build] [--programs]" >&2; exit 2 ;;
+  esac
+done
+[ $build -eq 0 ] || tools/build.sh release
+rm -rf dist
+cmake --install build/release --strip --prefix dist >/dev/null
+cp -r examples dist/examples
+cp tools/gpu_check.sh tools/bench_gpu.py tools/gpu_cases.txt dist/
+[ $programs -eq 0 ] || tools/build_programs.sh dist
+du -sh --apparent-size dist
