@@ -2,6 +2,7 @@
 // It knows nothing of types or shapes.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,7 @@ struct NumberLit {
   double value = 0;
   bool is_integer = false;
   int64_t integer = 0;
+  std::string spelling;  ///< as written, for the formatter
 };
 struct BoolLit {
   bool value = false;
@@ -82,7 +84,8 @@ struct Tuple {
 };
 
 struct Expr {
-  Span span;
+  Span span;       ///< includes the parentheses around it
+  int height = 1;  ///< of the tree below; the parser bounds it, so recursion over a tree is safe
   std::variant<NumberLit, BoolLit, StringLit, NameRef, Unary, Binary, Call, Rename, Transpose, Tuple> node;
 };
 

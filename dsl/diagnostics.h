@@ -2,8 +2,10 @@
 // and rendered as text with a caret, or as JSON.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "dsl/source.h"
@@ -51,13 +53,14 @@ class Diagnostics {
   const std::vector<Diagnostic>& all() const { return list_; }
   /// Sorted by position: `path:line:col: error[E0312]: …`, the source line, a caret range, notes, the way out.
   std::string render_text() const;
-  /// An array of objects: id, severity, message, way_out, path, range, notes.
+  /// An array of objects: id, severity, message, way_out, range (path, begin and end as line and column), notes.
   std::string render_json() const;
 
  private:
   const SourceMap* sources_;
   std::vector<Diagnostic> list_;
   Diagnostic dropped_;
+  std::set<std::tuple<DiagId, FileId, uint32_t, uint32_t>> seen_;
   int errors_ = 0;
 };
 
