@@ -14,9 +14,13 @@
 #include "coda/status.h"
 #include "runtime/format/dim_text.h"
 #include "runtime/format/kernel_image.h"
+#include "runtime/layout.h"
 #include "runtime/tensor.h"
 
 namespace coda {
+
+/// "argument 'x': " and what is wrong with it.
+Status argument_error(const std::string& name, const std::string& text);
 
 /// One argument, in the order of the image's params: a tensor, a scalar's value, or nothing (a scalar's default).
 /// Integer scalars are exact as int64_t; a double given to an integer scalar must be one.

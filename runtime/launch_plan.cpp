@@ -148,10 +148,13 @@ std::vector<LaunchPlan::Candidate> LaunchPlan::candidates_for(int symbol, const 
     const auto& extents = image_->params[p].extents;
     for (size_t a = 0; a < extents.size(); ++a) consider(extents[a], {static_cast<int>(p), static_cast<int>(a)});
   }
-  // A symbol alone on an axis reads best in messages, and is never ambiguous.
-  std::stable_partition(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
-    return image_->params[candidate.source.param].extents[candidate.source.axis] == Dim::symbol(name);
-  });
+  // Inputs tell better than outputs what was meant, and a symbol alone on an axis better than an expression.
+  auto rank = [&](const Candidate& candidate) {
+    const ParamSpec& param = image_->params[candidate.source.param];
+    return 2 * param.is_output() + (param.extents[candidate.source.axis] != Dim::symbol(name));
+  };
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [&](const Candidate& a, const Candidate& b) { return rank(a) < rank(b); });
   for (const auto& fact : image_->facts) {
     if (fact.relation == "=" && !fact.modulus) consider(fact.left - fact.right, {});
   }

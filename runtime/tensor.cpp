@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/layout.h"
+
 namespace coda {
 
 std::optional<Sizes> Sizes::from(std::span<const int64_t> values) {
@@ -53,35 +55,6 @@ bool is_contiguous(const TensorView& view) {
     if (view.shape[axis] > 1 && view.strides[axis] != strides[axis]) return false;
   }
   return true;
-}
-
-std::optional<AddressRange> address_range(const TensorView& view) {
-  const auto base = reinterpret_cast<uintptr_t>(view.data);
-  int64_t lowest = 0, highest = 0;  // element offsets
-  for (int axis = 0; axis < view.shape.size(); ++axis) {
-    if (view.shape[axis] < 0) return std::nullopt;
-    if (view.shape[axis] == 0) return AddressRange{base, base};
-    int64_t reach = 0;
-    int64_t& side = view.strides[axis] < 0 ? lowest : highest;
-    if (__builtin_mul_overflow(view.shape[axis] - 1, view.strides[axis], &reach) ||
-        __builtin_add_overflow(side, reach, &side)) {
-      return std::nullopt;
-    }
-  }
-  int64_t end = 0, below = 0, low_bits = 0, high_bits = 0;
-  const int64_t bits = info(view.dtype).bits;
-  if (__builtin_add_overflow(highest, int64_t{1}, &highest) || __builtin_mul_overflow(highest, bits, &high_bits) ||
-      __builtin_mul_overflow(lowest, bits, &low_bits)) {
-    return std::nullopt;
-  }
-  end = high_bits / 8 + (high_bits % 8 != 0);
-  below = -(low_bits / 8) + (low_bits % 8 != 0);
-  AddressRange range;
-  if (__builtin_sub_overflow(base, static_cast<uintptr_t>(below), &range.begin) ||
-      __builtin_add_overflow(base, static_cast<uintptr_t>(end), &range.end)) {
-    return std::nullopt;
-  }
-  return range;
 }
 
 int64_t element_offset(const TensorView& view, int64_t index) {

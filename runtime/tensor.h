@@ -63,13 +63,6 @@ std::optional<int64_t> packed_bytes(DType dtype, int64_t count);
 Sizes contiguous_strides(const Sizes& shape);
 bool is_contiguous(const TensorView& view);
 
-/// Addresses [begin, end) that a view touches; begin == end for a view without elements, nothing if out of range.
-struct AddressRange {
-  uintptr_t begin = 0, end = 0;
-  bool overlaps(const AddressRange& other) const { return begin < other.end && other.begin < end; }
-};
-std::optional<AddressRange> address_range(const TensorView& view);
-
 /// Offset, in elements, of the view's `index`-th element in row-major order.
 int64_t element_offset(const TensorView& view, int64_t index);
 

@@ -21,6 +21,8 @@ struct ParamSpec {
   DType dtype = DType::F32;
   std::vector<Dim> extents;             ///< in declared order; empty for scalars
   std::optional<double> default_value;  ///< Scalar
+
+  bool is_output() const { return role == Role::Out || role == Role::InOut; }
 };
 
 /// left (mod modulus) relation right, checked at launch.
