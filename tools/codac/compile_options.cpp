@@ -37,9 +37,13 @@ std::optional<std::pair<std::string, std::string>> split_assignment(const std::s
   return std::pair(text.substr(0, at), text.substr(at + 1));
 }
 
-void CompileOptions::add_to(CLI::App& command, bool kernel_wanted) {
+void CompileOptions::add_to(CLI::App& command) {
   command.add_option("FILE", file, "the .coda program")->required();
-  if (kernel_wanted) command.add_option("KERNEL", kernel, "which kernel of it; not needed if there is one only");
+  command.add_option("KERNEL", kernel, "which kernel of it; not needed if there is one only");
+  add_program_options(command);
+}
+
+void CompileOptions::add_program_options(CLI::App& command) {
   command.add_option("--dim", dims, "value of a dimension symbol: M=8192 (8k = 8192); may be repeated")
       ->type_name("NAME=VALUE");
   command.add_option("--type", types, "choice for a type parameter: T=bf16")->type_name("NAME=TYPE");

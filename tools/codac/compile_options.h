@@ -15,8 +15,10 @@ struct CompileOptions {
   std::vector<std::string> dims, types, schedule;
   bool time_passes = false, json = false;
 
-  /// FILE [KERNEL] --dim --type --schedule --time-passes --json
-  void add_to(CLI::App& command, bool kernel_wanted);
+  /// FILE [KERNEL] and the program options.
+  void add_to(CLI::App& command);
+  /// --dim --type --schedule --time-passes --json
+  void add_program_options(CLI::App& command);
   /// Nothing, after a message on stderr, if an option cannot be read.
   std::optional<CompileRequest> request(const std::string& target, Stage stage) const;
   /// Diagnostics (stderr; JSON to stdout if asked) and times.

@@ -46,7 +46,7 @@ bool parse_shape(const char* text, Sizes& shape) {
 
 }  // namespace
 
-Expected<HostTensor> parse_npy(const std::string& content) {
+Expected<HostTensor> parse_npy(std::string_view content) {
   auto fail = [&](const std::string& why) { return Expected<HostTensor>(Status(Code::Corrupt, why)); };
   if (content.size() < 12 || content.compare(0, 6, "\x93NUMPY") != 0) return fail("not a .npy file");
   bool wide = content[6] >= 2;
@@ -54,7 +54,7 @@ Expected<HostTensor> parse_npy(const std::string& content) {
   std::memcpy(&length, content.data() + 8, wide ? 4 : 2);
   size_t start = wide ? 12 : 10;
   if (length > content.size() - start) return fail("the header is cut short");
-  std::string header = content.substr(start, length);
+  std::string header(content.substr(start, length));
 
   const char* descr = find_value(header, "descr");
   const char* order = find_value(header, "fortran_order");

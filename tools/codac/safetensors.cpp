@@ -19,7 +19,7 @@ constexpr SafeType kSafeTypes[] = {{"F32", DType::F32},      {"F16", DType::F16}
 
 }  // namespace
 
-Expected<HostTensor> parse_safetensors(const std::string& content, const std::string& name) {
+Expected<HostTensor> parse_safetensors(std::string_view content, const std::string& name) {
   auto fail = [&](const std::string& why) { return Expected<HostTensor>(Status(Code::Corrupt, why)); };
   uint64_t length = 0;
   if (content.size() < 8) return fail("not a .safetensors file");

@@ -1,9 +1,9 @@
-// Files as bytes, and the choice of format by extension.
+// The choice of format by extension.
 #include "tools/codac/tensor_files.h"
 
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
+
+#include "runtime/format/file_io.h"
 
 namespace coda {
 namespace {
@@ -13,35 +13,23 @@ bool ends_with(const std::string& text, const char* end) {
   return text.size() >= length && text.compare(text.size() - length, length, end) == 0;
 }
 
+constexpr uint64_t kLargestFile = uint64_t{1} << 36;
+
+std::span<const uint8_t> as_bytes(const std::string& content) {
+  return {reinterpret_cast<const uint8_t*>(content.data()), content.size()};
+}
+
 }  // namespace
-
-Expected<std::string> read_file(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (!file) return Status(Code::NotFound, "cannot open " + path + ": " + std::strerror(errno));
-  std::string content;
-  char buffer[1 << 16];
-  while (size_t got = std::fread(buffer, 1, sizeof buffer, file)) content.append(buffer, got);
-  bool failed = std::ferror(file);
-  std::fclose(file);
-  if (failed) return Status(Code::Io, "cannot read " + path);
-  return content;
-}
-
-Status write_file(const std::string& path, const std::string& content) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  bool written = file && std::fwrite(content.data(), 1, content.size(), file) == content.size();
-  if (file && std::fclose(file) != 0) written = false;
-  return written ? Status() : Status(Code::Io, "cannot write " + path + ": " + std::strerror(errno));
-}
 
 Expected<HostTensor> read_tensor(const std::string& path, const std::string& name) {
   bool npy = ends_with(path, ".npy");
   if (!npy && !ends_with(path, ".safetensors")) {
     return Status(Code::InvalidArgument, path + " is neither a .npy nor a .safetensors file");
   }
-  auto content = read_file(path);
-  if (!content) return content.status();
-  auto tensor = npy ? parse_npy(*content) : parse_safetensors(*content, name);
+  auto bytes = read_file(path, kLargestFile);
+  if (!bytes) return bytes.status();
+  std::string_view content(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  auto tensor = npy ? parse_npy(content) : parse_safetensors(content, name);
   if (!tensor) return tensor.status().with_context(path);
   return tensor;
 }
@@ -49,7 +37,7 @@ Expected<HostTensor> read_tensor(const std::string& path, const std::string& nam
 Status write_tensor(const std::string& path, const std::string& name, const HostTensor& tensor) {
   if (ends_with(path, ".npy")) {
     auto content = format_npy(tensor);
-    return content ? write_file(path, *content) : content.status();
+    return content ? write_file_whole(path, as_bytes(*content)) : content.status();
   }
   if (!ends_with(path, ".safetensors")) {
     return Status(Code::InvalidArgument, path + " is neither a .npy nor a .safetensors file");
@@ -58,7 +46,7 @@ Status write_tensor(const std::string& path, const std::string& name, const Host
   if (!content) {
     return Status(Code::Unsupported, "a .safetensors file cannot hold " + std::string(info(tensor.view().dtype).name));
   }
-  return write_file(path, *content);
+  return write_file_whole(path, as_bytes(*content));
 }
 
 }  // namespace coda

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "coda/status.h"
 #include "tools/codac/elements.h"
@@ -16,12 +17,9 @@ Expected<HostTensor> read_tensor(const std::string& path, const std::string& nam
 Status write_tensor(const std::string& path, const std::string& name, const HostTensor& tensor);
 
 // By format.
-Expected<HostTensor> parse_npy(const std::string& content);
+Expected<HostTensor> parse_npy(std::string_view content);
 Expected<std::string> format_npy(const HostTensor& tensor);
-Expected<HostTensor> parse_safetensors(const std::string& content, const std::string& name);
+Expected<HostTensor> parse_safetensors(std::string_view content, const std::string& name);
 std::optional<std::string> format_safetensors(const std::string& name, const HostTensor& tensor);
-
-Expected<std::string> read_file(const std::string& path);
-Status write_file(const std::string& path, const std::string& content);
 
 }  // namespace coda
