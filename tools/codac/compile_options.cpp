@@ -69,12 +69,11 @@ std::optional<CompileRequest> CompileOptions::request(const std::string& target,
   }
   for (const auto& text : types) {
     auto parts = split_assignment(text);
-    auto dtype = parts ? dtype_from_name(parts->second) : std::nullopt;
-    if (!dtype) {
+    if (!parts || !dtype_from_name(parts->second)) {
       fail(kExitUsage, "--type " + text + ": expected NAME=TYPE with an element type such as bf16");
       return {};
     }
-    result.types[parts->first] = *dtype;
+    result.types[parts->first] = parts->second;
   }
   for (const auto& text : schedule) {
     auto parts = split_assignment(text);

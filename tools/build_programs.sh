@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Compiles every program of tools/gpu_cases.txt for sm_90a ahead of time: tools/build_programs.sh DIST. A machine with a
+# GPU then needs neither a compiler nor an assembler.
+set -euo pipefail
+folder=${1:?usage: tools/build_programs.sh DIST}
+tools=$(cd "$(dirname "$0")" && pwd)
+. "$tools/cases.sh"
+mkdir -p "$folder/programs"
+
+build_one() {
+  local name=$1 file=$2 kernel=$3 index=$4
+  shift 4
+  "$folder/bin/codac" build "$folder/examples/$file" "$kernel" --arch sm_90a "$@" -o "$folder/programs/$name.$index.coda.bin" </dev/null
+}
+each_case build_one
+echo "$(ls "$folder/programs" | wc -l) programs, $(du -sh --apparent-size "$folder/programs" | cut -f1)"

@@ -1,0 +1,156 @@
+#include "tools/codac/report.h"
+
+#include <cstdio>
+
+namespace coda {
+namespace {
+
+std::string line(const std::string& label, const std::string& text) {
+  std::string result = "  " + label;
+  result.resize(std::max<size_t>(result.size() + 1, 14), ' ');
+  return result + text + "\n";
+}
+
+std::string join(const std::vector<Dim>& dims) {
+  std::string result;
+  for (const Dim& dim : dims) result += (result.empty() ? "" : ", ") + dim.text();
+  return result;
+}
+
+std::string shape(const Param& param) {
+  std::vector<Dim> extents;
+  for (const NamedDim& dim : param.dims) extents.push_back(dim.extent);
+  return std::string(info(param.dtype).name) + (extents.empty() ? "" : "[" + join(extents) + "]");
+}
+
+/// The value if the symbols are known, else the expression.
+std::string value_or_text(const Dim& dim, const Bindings& dims, const std::string& unit) {
+  auto value = dim.evaluate(dims);
+  return value ? with_prefix(static_cast<double>(*value), unit) : dim.text() + " " + unit;
+}
+
+std::string tensor_line(const Param& param, const Bindings& dims, const std::string& remark) {
+  std::string text = param.name + ": " + shape(param);
+  text.resize(std::max<size_t>(text.size() + 2, 32), ' ');
+  return text + value_or_text(bytes(param), dims, "B") + (remark.empty() ? "" : "   " + remark);
+}
+
+const char* scope_text(StatScope scope) {
+  return scope == StatScope::Row ? "each row" : scope == StatScope::Column ? "each column" : "the whole";
+}
+
+std::string region_line(const Region& region) {
+  std::string text = region.extent.text() + " columns";
+  if (region.segments.size() > 1) {
+    text += " in " + std::to_string(region.segments.size()) + " segments, at " + join(region.segments) +
+            ": a tile loads B from " + std::to_string(region.segments.size()) + " places";
+  } else if (!region.segments.empty() && !region.segments[0].is_zero()) {
+    text += " from " + region.segments[0].text();
+  }
+  if (region.granule > 1) text += "; tiles hold whole groups of " + std::to_string(region.granule);
+  return text;
+}
+
+std::string operand_role(const EpilogueProgram& epilogue, int param) {
+  if (param == epilogue.a.param && param == epilogue.b.param) return "both GEMM operands";
+  if (param == epilogue.a.param) return "GEMM operand A";
+  if (param == epilogue.b.param) return "GEMM operand B";
+  return "read in the epilogue";
+}
+
+}  // namespace
+
+std::string with_prefix(double value, const std::string& unit) {
+  constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P"};
+  int step = 0;
+  while (value >= 1000 && step < 5) {
+    value /= 1000;
+    ++step;
+  }
+  char text[64];
+  std::snprintf(text, sizeof text, step == 0 ? "%.0f %s%s" : "%.4g %s%s", value, kPrefixes[step], unit.c_str());
+  return text;
+}
+
+Dim flops(const EpilogueProgram& epilogue) {
+  Dim rows = 1, columns;
+  for (const NamedDim& row : epilogue.rows) rows = rows * row.extent;
+  for (const Region& region : epilogue.regions) {
+    columns = columns + region.extent * Dim(static_cast<int64_t>(region.segments.size()));
+  }
+  return Dim(2) * rows * columns * epilogue.depth;
+}
+
+Dim bytes(const Param& param) {
+  Dim bits = info(param.dtype).bits;
+  for (const NamedDim& dim : param.dims) bits = bits * dim.extent;
+  return bits.divided_by(8).value_or(Dim());
+}
+
+std::string explain_kernel(const EpilogueProgram& epilogue, const Bindings& dims) {
+  const auto& params = epilogue.program.params;
+  std::vector<Dim> rows;
+  for (const NamedDim& row : epilogue.rows) rows.push_back(row.extent);
+  std::string out = "kernel " + epilogue.program.name + ": one launch\n";
+  out += line("gemm", "rows " + join(rows) + ", columns " + epilogue.column.extent.text() + ", depth " +
+                          epilogue.depth.text() + "; " + std::string(info(epilogue.operand_dtype).name) +
+                          " in, f32 accumulation");
+  for (const Region& region : epilogue.regions) out += line("region", region_line(region));
+  Dim total;
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (params[i].role == Param::Role::Out || params[i].role == Param::Role::Scalar) continue;
+    out += line("loads", tensor_line(params[i], dims, operand_role(epilogue, static_cast<int>(i))));
+    total = total + bytes(params[i]);
+  }
+  for (const Store& store : epilogue.stores) {
+    out += line("stores", tensor_line(params[store.param], dims, "from region " + std::to_string(store.region)));
+  }
+  for (const Statistic& statistic : epilogue.statistics) {
+    std::string parts = statistic.parts.size() > 1 ? ", in " + std::to_string(statistic.parts.size()) + " parts" : "";
+    out +=
+        line("statistic", std::string(statistic.reduction->name) + " of " + statistic.count.text() + " elements for " +
+                              scope_text(statistic.scope) + parts + "; finished in the launch, in a fixed order");
+  }
+  for (const FinishStore& store : epilogue.finish_stores) {
+    out += line("finish",
+                tensor_line(params[store.param], dims, std::string("from statistics of ") + scope_text(store.scope)));
+  }
+  for (const Param& param : params) {
+    if (param.role == Param::Role::Out || param.role == Param::Role::InOut) total = total + bytes(param);
+  }
+  const Dim work = flops(epilogue);
+  out += line("work", value_or_text(work, dims, "FLOP"));
+  out += line("traffic", value_or_text(total, dims, "B") + ", each tensor once");
+  auto work_value = work.evaluate(dims), total_value = total.evaluate(dims);
+  if (work_value && total_value && *total_value > 0) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.0f FLOP a byte",
+                  static_cast<double>(*work_value) / static_cast<double>(*total_value));
+    out += line("intensity", text);
+  }
+  out += line("laws", "none: the kernel is compiled as written");
+  return out;
+}
+
+std::string explain_code(const KernelImage& image) {
+  std::string text = image.target;
+  if (image.tile_rows > 0) {
+    text += ", tile " + std::to_string(image.tile_rows) + " x " + std::to_string(image.tile_columns);
+  }
+  if (image.threads > 0) {
+    text += ", cluster " + std::to_string(image.cluster) + ", " + std::to_string(image.threads) + " threads, " +
+            std::to_string(image.shared_bytes) + " B of shared memory";
+  }
+  if (!image.schedule.empty()) text += ", schedule " + image.schedule;
+  constexpr const char* kKinds[] = {"object code", "PTX", "cubin"};
+  std::string out = line("code", text);
+  out += line("", with_prefix(static_cast<double>(image.code.size()), "B") + " of " +
+                      kKinds[static_cast<int>(image.code_kind)] +
+                      (image.registers > 0 ? ", " + std::to_string(image.registers) + " registers a thread, " +
+                                                 std::to_string(image.spill_bytes) + " B spilled"
+                                           : ""));
+  for (const auto& [name, value] : image.bound) out += line("compiled in", name + " = " + std::to_string(value));
+  return out;
+}
+
+}  // namespace coda
