@@ -329,7 +329,7 @@ void NvptxBuilder::at(Place place, const std::function<void()>& body) {
 
 void NvptxBuilder::unmark(Place place) { static_cast<llvm::Instruction*>(place.handle)->eraseFromParent(); }
 
-void* NvptxBuilder::ir_builder() { return static_cast<llvm::IRBuilderBase*>(&state_->ir); }
+void* NvptxBuilder::ir_builder() { return &state_->ir; }
 
 std::optional<std::string> NvptxBuilder::verify() {
   std::string text;

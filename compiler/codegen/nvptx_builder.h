@@ -134,7 +134,7 @@ class NvptxBuilder {
   void at(Place place, const std::function<void()>& body);
   void unmark(Place place);  ///< removes the marker
 
-  /// Bits set in the low end of `v` are known to be zero to LLVM users of the IR; the IRBuilder itself.
+  /// The llvm::IRBuilder<>, for code that derives from LlvmEmitter.
   void* ir_builder();
   /// Verifies; nothing if the module is well-formed, else LLVM's message.
   std::optional<std::string> verify();

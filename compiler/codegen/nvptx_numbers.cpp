@@ -1,0 +1,110 @@
+#include "compiler/codegen/nvptx_numbers.h"
+
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include "compiler/codegen/llvm_emitter.h"
+
+namespace coda {
+
+using llvm::Value;
+
+class NvptxNumbers::Impl final : public LlvmEmitter {
+ public:
+  explicit Impl(llvm::IRBuilder<>& builder) : LlvmEmitter(builder) {}
+
+  Val rsqrt(Val a) override { return unit("rsqrt.approx.f32", a); }
+  Val rcp(Val a) override { return unit("rcp.approx.f32", a); }
+  Val exp2(Val a) override { return unit("ex2.approx.f32", a); }
+  Val log2(Val a) override { return unit("lg2.approx.f32", a); }
+  Val tanh_fast(Val a) override { return unit("tanh.approx.f32", a); }
+  Val sin(Val a) override { return circular(a, 0); }
+  Val cos(Val a) override { return circular(a, 1); }
+
+  Value* encode(Value* value, DType dtype) override {
+    llvm::Type* type = float_type(dtype);
+    if (!type) return LlvmEmitter::encode(value, dtype);
+    return builder_.CreateBitCast(builder_.CreateFPTrunc(value, type), builder_.getInt16Ty());
+  }
+  Value* decode(Value* stored, DType dtype) override {
+    llvm::Type* type = float_type(dtype);
+    if (!type) return LlvmEmitter::decode(stored, dtype);
+    if (dtype == DType::BF16) {
+      Value* word = builder_.CreateZExt(stored, builder_.getInt32Ty());
+      return builder_.CreateBitCast(builder_.CreateShl(word, 16), builder_.getFloatTy());
+    }
+    return builder_.CreateFPExt(builder_.CreateBitCast(stored, type), builder_.getFloatTy());
+  }
+  Value* encode_pair(Value* low, Value* high, DType dtype) {
+    Value* pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(builder_.getFloatTy(), 2));
+    pair = builder_.CreateInsertElement(pair, low, uint64_t{0});
+    pair = builder_.CreateInsertElement(pair, high, uint64_t{1});
+    pair = builder_.CreateFPTrunc(pair, llvm::FixedVectorType::get(float_type(dtype), 2));
+    return builder_.CreateBitCast(pair, builder_.getInt32Ty());
+  }
+  llvm::IRBuilder<>& ir() { return builder_; }
+
+ private:
+  /// The 16-bit float types have conversion instructions; null for the others.
+  llvm::Type* float_type(DType dtype) {
+    if (dtype == DType::BF16) return builder_.getBFloatTy();
+    return dtype == DType::F16 ? builder_.getHalfTy() : nullptr;
+  }
+
+  /// One instruction of the special-function unit.
+  Val unit(const char* instruction, Val a) {
+    auto* type = llvm::FunctionType::get(builder_.getFloatTy(), {builder_.getFloatTy()}, false);
+    auto* code = llvm::InlineAsm::get(type, std::string(instruction) + " $0, $1;", "=f,f", false);
+    llvm::CallInst* call = builder_.CreateCall(code, {value_of(a)});
+    call->setDoesNotAccessMemory();
+    call->setDoesNotThrow();
+    return val_of(call);
+  }
+
+  /// sin (`shift` 0) or cos (1): x = n*pi/2 + r, with pi/2 in three parts, then the series of the quadrant.
+  Val circular(Val x, int shift) {
+    const Val n = floor(fma(x, real(0.63661977236758134308), real(0.5)));
+    Val r = fma(n, real(-1.57079601287841796875), x);
+    r = fma(n, real(-3.1391647326017846353e-7), r);
+    r = fma(n, real(-5.3903025299577647655e-15), r);
+    const Val r2 = mul(r, r);
+    Val s = fma(r2, real(-1.9515295891e-4), real(8.3321608736e-3));
+    s = fma(s, r2, real(-1.6666654611e-1));
+    s = fma(mul(s, r2), r, r);
+    Val c = fma(r2, real(2.443315711809948e-5), real(-1.388731625493765e-3));
+    c = fma(c, r2, real(4.166664568298827e-2));
+    c = fma(mul(c, r2), r2, fma(r2, real(-0.5), real(1)));
+    const Val quadrant = int_add(real_to_int(n), integer(shift));
+    const Val odd = compare(Compare::Ne, int_mod(quadrant, integer(2)), integer(0), NumClass::Int);
+    const Val negative = compare(Compare::Ge, int_mod(quadrant, integer(4)), integer(2), NumClass::Int);
+    const Val value = select(odd, c, s);
+    return select(negative, neg(value), value);
+  }
+};
+
+NvptxNumbers::NvptxNumbers(NvptxBuilder& builder)
+    : impl_(std::make_unique<Impl>(*static_cast<llvm::IRBuilder<>*>(builder.ir_builder()))) {}
+NvptxNumbers::~NvptxNumbers() = default;
+
+Emitter& NvptxNumbers::emitter() { return *impl_; }
+
+Val NvptxNumbers::encode(Val value, DType dtype) {
+  auto& ir = impl_->ir();
+  Value* stored = impl_->encode(value_of(value), dtype);
+  if (dtype == DType::F32) return val_of(ir.CreateBitCast(stored, ir.getInt32Ty()));
+  if (info(dtype).bits == 64) return val_of(stored);
+  return val_of(ir.CreateZExt(stored, ir.getInt32Ty()));
+}
+
+Val NvptxNumbers::encode_pair(Val low, Val high, DType dtype) {
+  return val_of(impl_->encode_pair(value_of(low), value_of(high), dtype));
+}
+
+Val NvptxNumbers::decode(Val stored, DType dtype) {
+  auto& ir = impl_->ir();
+  if (dtype == DType::F32) return val_of(ir.CreateBitCast(value_of(stored), ir.getFloatTy()));
+  Value* narrow = ir.CreateZExtOrTrunc(value_of(stored), impl_->storage_type(dtype));
+  return val_of(impl_->decode(narrow, dtype));
+}
+
+}  // namespace coda

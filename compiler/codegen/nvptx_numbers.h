@@ -1,0 +1,31 @@
+// Numbers on a GPU: the Emitter with the hardware's special functions, and the stored forms of element types as words.
+// LLVM-free; the implementation derives from LlvmEmitter.
+#pragma once
+
+#include <memory>
+
+#include "compiler/codegen/nvptx_builder.h"
+#include "compiler/ops/emitter.h"
+#include "runtime/format/dtype.h"
+
+namespace coda {
+
+class NvptxNumbers {
+ public:
+  explicit NvptxNumbers(NvptxBuilder& builder);
+  ~NvptxNumbers();
+
+  Emitter& emitter();
+  /// A value of the dtype's number class, in its range, as stored bits: an I32, zero-extended; an I64 for 8 bytes.
+  Val encode(Val value, DType dtype);
+  /// Two 16-bit floats as one word, `low` in the low half.
+  Val encode_pair(Val low, Val high, DType dtype);
+  /// The way back from an I32 (I64 for 8 bytes) whose higher bits may be anything.
+  Val decode(Val stored, DType dtype);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace coda

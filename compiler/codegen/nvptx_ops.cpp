@@ -1,0 +1,216 @@
+#include "compiler/codegen/nvptx_ops.h"
+
+#include <array>
+
+namespace coda::gpu {
+
+Val special_register(NvptxBuilder& b, std::string_view name) {
+  return b.intrinsic("nvvm.read.ptx.sreg." + std::string(name), {});
+}
+
+Val broadcast_lane0(NvptxBuilder& b, Val value) {
+  return b.intrinsic("nvvm.shfl.sync.idx.i32", {b.i32(-1), value, b.i32(0), b.i32(31)});
+}
+
+Val shuffle_xor(NvptxBuilder& b, Val value, int mask) {
+  return b.intrinsic("nvvm.shfl.sync.bfly.f32", {b.i32(-1), value, b.i32(mask), b.i32(31)});
+}
+
+void cluster_barrier(NvptxBuilder& b) {
+  b.intrinsic("nvvm.barrier.cluster.arrive", {});
+  b.intrinsic("nvvm.barrier.cluster.wait", {});
+}
+void cta_barrier(NvptxBuilder& b) { b.intrinsic("nvvm.barrier.cta.sync.aligned.all", {b.i32(0)}); }
+void named_barrier(NvptxBuilder& b, Val id, int threads) {
+  b.intrinsic("nvvm.barrier.cta.sync.aligned.count", {id, b.i32(threads)});
+}
+void set_registers(NvptxBuilder& b, int count, bool increase) {
+  b.intrinsic(increase ? "nvvm.setmaxnreg.inc.sync.aligned.u32" : "nvvm.setmaxnreg.dec.sync.aligned.u32",
+              {b.i32(count)});
+}
+
+void mbarrier_init(NvptxBuilder& b, Val barrier, int arrivals) {
+  b.intrinsic("nvvm.mbarrier.init.shared", {barrier, b.i32(arrivals)});
+}
+void mbarrier_fence_init(NvptxBuilder& b) { b.intrinsic("nvvm.fence.mbarrier_init.release.cluster", {}); }
+void mbarrier_expect(NvptxBuilder& b, Val barrier, Val bytes) {
+  b.intrinsic("nvvm.mbarrier.arrive.expect.tx.scope.cta.space.cta", {barrier, bytes});
+}
+void mbarrier_arrive(NvptxBuilder& b, Val barrier) {
+  b.intrinsic("nvvm.mbarrier.arrive.scope.cta.space.cta", {barrier, b.i32(1)});
+}
+void mbarrier_arrive_remote(NvptxBuilder& b, Val barrier, Val rank) {
+  Val remote = b.intrinsic("nvvm.mapa.shared.cluster", {barrier, rank});
+  b.intrinsic("nvvm.mbarrier.arrive.scope.cta.space.cluster", {remote, b.i32(1)});
+}
+void mbarrier_wait(NvptxBuilder& b, Val barrier, Val parity) {
+  Block again = b.block("wait"), done = b.block("wait.done");
+  b.jump(again);
+  b.enter(again);
+  Val ready = b.intrinsic("nvvm.mbarrier.try.wait.parity.scope.cta.space.cta", {barrier, parity});
+  b.branch(ready, done, again);
+  b.enter(done);
+}
+
+void prefetch_tensor_map(NvptxBuilder& b, Val map) { b.intrinsic("nvvm.prefetch.tensormap", {map}, {Ty::Ptr}); }
+
+void tensor_load(NvptxBuilder& b, Val destination, Val barrier, Val map, std::span<const Val> coordinates,
+                 std::optional<int> mask) {
+  std::vector<Val> args = {b.to_remote(destination), barrier, map};
+  args.insert(args.end(), coordinates.begin(), coordinates.end());
+  args.push_back(b.i16(mask.value_or(0)));
+  args.push_back(b.i64(0));
+  args.push_back(b.i1(mask.has_value()));
+  args.push_back(b.i1(false));  // no cache hint: hints cost time
+  args.push_back(b.i32(0));
+  b.intrinsic("nvvm.cp.async.bulk.tensor.g2s.tile." + std::to_string(coordinates.size()) + "d", args);
+}
+
+void fence_async_shared(NvptxBuilder& b) { b.intrinsic("nvvm.fence.proxy.async.shared_cta", {}); }
+void fence_gpu(NvptxBuilder& b) { b.inline_asm("fence.acq_rel.gpu;", "~{memory}", {}, {}); }
+
+Val atomic_increment(NvptxBuilder& b, Val pointer) {
+  const Val args[] = {pointer};
+  const Ty results[] = {Ty::I32};
+  return b.inline_asm("atom.acq_rel.gpu.global.add.u32 $0, [$1], 1;", "=r,l,~{memory}", args, results)[0];
+}
+
+namespace {
+
+/// Collects the operands of one inline-assembly block: results first, then arguments, numbered as they come.
+struct AsmBlock {
+  std::string text = "{\n";
+  std::string constraints;
+  std::vector<Val> args;
+  std::vector<Ty> results;
+
+  std::string result(Ty type, const std::string& constraint) {
+    constraints += (constraints.empty() ? "=&" : ",=&") + constraint;
+    results.push_back(type);
+    return "$" + std::to_string(results.size() - 1);
+  }
+  std::string arg(Val value, const std::string& constraint) {
+    constraints += (constraints.empty() ? "" : ",") + constraint;
+    args.push_back(value);
+    return "$" + std::to_string(results.size() + args.size() - 1);
+  }
+  void line(const std::string& code) { text += "  " + code + "\n"; }
+  std::vector<Val> emit(NvptxBuilder& b) { return b.inline_asm(text + "}", constraints + ",~{memory}", args, results); }
+};
+
+std::string vector_suffix(int words) { return words == 1 ? ".b32" : ".v" + std::to_string(words) + ".b32"; }
+
+std::string vector_operand(std::span<const std::string> words) {
+  if (words.size() == 1) return words[0];
+  std::string list = "{";
+  for (const std::string& word : words) list += (list.size() > 1 ? ", " : "") + word;
+  return list + "}";
+}
+
+std::string at(const std::string& address, int offset) {
+  return "[" + address + (offset == 0 ? "" : "+" + std::to_string(offset)) + "]";
+}
+
+/// Where element `slot` of a unit may be touched.
+void set_predicate(AsmBlock& a, const std::string& remaining, int slot, const std::string& predicate) {
+  a.line("setp.gt.s32 p, " + remaining + ", " + std::to_string(slot) + ";");
+  if (!predicate.empty()) a.line("and.pred p, p, " + predicate + ";");
+}
+
+}  // namespace
+
+std::vector<Val> load_unit(NvptxBuilder& b, const Unit& unit) {
+  AsmBlock a;
+  std::vector<std::string> words;
+  for (int i = 0; i < unit.words(); ++i) words.push_back(a.result(Ty::I32, "r"));
+  const std::string address = a.arg(unit.address, "l"), wide = a.arg(unit.wide, "b"),
+                    remaining = a.arg(unit.remaining, "r"),
+                    predicate = unit.predicate ? a.arg(unit.predicate, "b") : "";
+  a.line(".reg .pred p; .reg .b32 t;");
+  a.line("@!" + wide + " bra.uni narrow;");
+  set_predicate(a, remaining, unit.slots[0], predicate);
+  a.line("@p ld.global" + vector_suffix(unit.words()) + " " + vector_operand(words) + ", " + at(address, 0) + ";");
+  a.line("bra.uni done;");
+  a.line("narrow:");
+  for (const std::string& word : words) a.line("mov.b32 " + word + ", 0;");
+  for (int i = 0; i < unit.elements(); ++i) {
+    const int byte = i * unit.element_bytes;
+    const std::string& word = words[static_cast<size_t>(byte / 4)];
+    set_predicate(a, remaining, unit.slots[static_cast<size_t>(i)], predicate);
+    if (unit.element_bytes >= 4) {
+      const size_t first = static_cast<size_t>(byte / 4), count = static_cast<size_t>(unit.element_bytes / 4);
+      a.line("@p ld.global" + vector_suffix(static_cast<int>(count)) + " " +
+             vector_operand(std::span(words).subspan(first, count)) + ", " + at(address, byte) + ";");
+      continue;
+    }
+    a.line("mov.b32 t, 0;");
+    a.line("@p ld.global.u" + std::to_string(8 * unit.element_bytes) + " t, " + at(address, byte) + ";");
+    if (byte % 4 != 0) a.line("shl.b32 t, t, " + std::to_string(byte % 4 * 8) + ";");
+    a.line("or.b32 " + word + ", " + word + ", t;");
+  }
+  a.line("done:");
+  return a.emit(b);
+}
+
+void store_unit(NvptxBuilder& b, const Unit& unit, std::span<const Val> values) {
+  AsmBlock a;
+  std::vector<std::string> words;
+  for (Val v : values) words.push_back(a.arg(v, "r"));
+  const std::string address = a.arg(unit.address, "l"), wide = a.arg(unit.wide, "b"),
+                    remaining = a.arg(unit.remaining, "r"),
+                    predicate = unit.predicate ? a.arg(unit.predicate, "b") : "";
+  a.line(".reg .pred p; .reg .b32 t;");
+  a.line("@!" + wide + " bra.uni narrow;");
+  set_predicate(a, remaining, unit.slots[0], predicate);
+  a.line("@p st.global" + vector_suffix(unit.words()) + " " + at(address, 0) + ", " + vector_operand(words) + ";");
+  a.line("bra.uni done;");
+  a.line("narrow:");
+  for (int i = 0; i < unit.elements(); ++i) {
+    const int byte = i * unit.element_bytes;
+    const std::string& word = words[static_cast<size_t>(byte / 4)];
+    set_predicate(a, remaining, unit.slots[static_cast<size_t>(i)], predicate);
+    if (unit.element_bytes >= 4) {
+      const size_t first = static_cast<size_t>(byte / 4), count = static_cast<size_t>(unit.element_bytes / 4);
+      a.line("@p st.global" + vector_suffix(static_cast<int>(count)) + " " + at(address, byte) + ", " +
+             vector_operand(std::span(words).subspan(first, count)) + ";");
+      continue;
+    }
+    a.line("shr.u32 t, " + word + ", " + std::to_string(byte % 4 * 8) + ";");
+    a.line("@p st.global.u" + std::to_string(8 * unit.element_bytes) + " " + at(address, byte) + ", t;");
+  }
+  a.line("done:");
+  a.emit(b);
+}
+
+Val load_element(NvptxBuilder& b, Val address, int bytes, Val predicate) {
+  AsmBlock a;
+  const bool wide = bytes == 8;
+  const std::string out = a.result(wide ? Ty::I64 : Ty::I32, wide ? "l" : "r"), from = a.arg(address, "l");
+  if (predicate) a.line(std::string(wide ? "mov.b64 " : "mov.b32 ") + out + ", 0;");
+  const std::string guard = predicate ? "@" + a.arg(predicate, "b") + " " : "";
+  a.line(guard + "ld.global.u" + std::to_string(8 * bytes) + " " + out + ", " + at(from, 0) + ";");
+  return a.emit(b)[0];
+}
+
+void store_element(NvptxBuilder& b, Val address, Val value, int bytes, Val predicate) {
+  AsmBlock a;
+  const std::string from = a.arg(value, bytes == 8 ? "l" : "r"), to = a.arg(address, "l");
+  const std::string guard = predicate ? "@" + a.arg(predicate, "b") + " " : "";
+  a.line(guard + "st.global.u" + std::to_string(8 * bytes) + " " + at(to, 0) + ", " + from + ";");
+  a.emit(b);
+}
+
+void store_shared(NvptxBuilder& b, Val address, Val value, int bytes) {
+  const Val args[] = {address, value};
+  b.inline_asm("st.shared.u" + std::to_string(8 * bytes) + " [$0], $1;", bytes == 8 ? "r,l,~{memory}" : "r,r,~{memory}",
+               args, {});
+}
+
+Val load_shared(NvptxBuilder& b, Val address, int bytes) {
+  const Val args[] = {address};
+  const Ty results[] = {bytes == 8 ? Ty::I64 : Ty::I32};
+  return b.inline_asm("ld.shared.u" + std::to_string(8 * bytes) + " $0, [$1];",
+                      bytes == 8 ? "=l,r,~{memory}" : "=r,r,~{memory}", args, results)[0];
+}
+
+}  // namespace coda::gpu

@@ -1,0 +1,46 @@
+#include "compiler/codegen/sm90_arguments.h"
+
+namespace coda {
+namespace {
+
+bool same(const WordSpec& a, const WordSpec& b) {
+  return a.kind == b.kind && a.param == b.param && a.axis == b.axis && a.dim == b.dim;
+}
+
+bool same(const ConditionSpec& a, const ConditionSpec& b) {
+  return a.param == b.param && a.unit_axis == b.unit_axis && a.alignment == b.alignment && a.extents == b.extents &&
+         a.extent_multiple == b.extent_multiple;
+}
+
+template <class T>
+int find_or_add(std::vector<T>& list, const T& item) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (same(list[i], item)) return static_cast<int>(i);
+  }
+  list.push_back(item);
+  return static_cast<int>(list.size()) - 1;
+}
+
+}  // namespace
+
+Val Sm90Arguments::word(WordSpec spec) { return b_.word(find_or_add(image_.words, spec)); }
+
+Val Sm90Arguments::bit(WordSpec spec, int index) {
+  return b_.test(IntTest::Ne, b_.op(IntOp::And, word(spec), int64_t{1} << index), 0);
+}
+
+Val Sm90Arguments::pointer(int param) { return word({WordSpec::Kind::Pointer, param, -1, {}}); }
+Val Sm90Arguments::stride(int param, int axis) { return word({WordSpec::Kind::Stride, param, axis, {}}); }
+Val Sm90Arguments::extent(const Dim& value) {
+  if (auto constant = value.constant()) return b_.i64(*constant);
+  return word({WordSpec::Kind::Extent, -1, -1, value});
+}
+Val Sm90Arguments::extent32(const Dim& value) { return b_.convert(extent(value), Ty::I32); }
+Val Sm90Arguments::scalar(int param) { return word({WordSpec::Kind::Scalar, param, -1, {}}); }
+Val Sm90Arguments::workspace(int index) { return word({WordSpec::Kind::Workspace, index, -1, {}}); }
+Val Sm90Arguments::tensor_map_ok(int map) { return bit({WordSpec::Kind::TensorMaps, -1, -1, {}}, map); }
+Val Sm90Arguments::condition(const ConditionSpec& condition) {
+  return bit({WordSpec::Kind::Conditions, -1, -1, {}}, find_or_add(image_.conditions, condition));
+}
+
+}  // namespace coda

@@ -1,0 +1,34 @@
+// The kernel's argument block: 64-bit words and launch-time conditions, given out on demand and loaded where they are
+// used (they lie in the constant bank). Owns the order of KernelImage::words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/nvptx_builder.h"
+#include "runtime/format/kernel_image.h"
+
+namespace coda {
+
+class Sm90Arguments {
+ public:
+  Sm90Arguments(NvptxBuilder& builder, KernelImage& image) : b_(builder), image_(image) {}
+
+  Val pointer(int param);                         ///< I64
+  Val stride(int param, int axis);                ///< I64, in elements
+  Val extent(const Dim& value);                   ///< I64
+  Val extent32(const Dim& value);                 ///< I32
+  Val scalar(int param);                          ///< I64: f32 bits or an integer
+  Val workspace(int index);                       ///< I64
+  Val tensor_map_ok(int map);                     ///< I1
+  Val condition(const ConditionSpec& condition);  ///< I1
+
+ private:
+  Val word(WordSpec spec);
+  Val bit(WordSpec spec, int index);
+
+  NvptxBuilder& b_;
+  KernelImage& image_;
+};
+
+}  // namespace coda

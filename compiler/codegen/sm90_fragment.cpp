@@ -1,0 +1,80 @@
+#include "compiler/codegen/sm90_fragment.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace coda {
+
+Sm90Fragment::Sm90Fragment(const Region& region, const Sm90RegionPlan& plan, int row_slots, const Dim& rows)
+    : region_(region), plan_(plan) {
+  tile_ = space_.add({.name = "tile", .bound = region.extent, .multiple_of = plan.step});
+  quad_low_ = space_.add({.name = "quad0", .count = 2});
+  quad_high_ = space_.add({.name = "quad1", .count = 2});
+  for (int h = 0; h < row_slots; ++h) {
+    rows_.push_back(space_.add({.name = "row" + std::to_string(h), .bound = rows}));
+  }
+  base_ = Coord::variable(tile_) + Coord::variable(quad_low_, plan.width) + Coord::variable(quad_high_, 2 * plan.width);
+  for (int i = 0; i < plan.slots(); ++i) space_.assume(column(column_slot(plan, i)), region.extent);
+}
+
+std::optional<int> Sm90Fragment::row_slot(const Coord& row) const {
+  for (size_t h = 0; h < rows_.size(); ++h) {
+    if (row == Coord::variable(rows_[h])) return static_cast<int>(h);
+  }
+  return std::nullopt;
+}
+
+std::optional<Sm90Fragment::Place> Sm90Fragment::find(const Coord& column) const {
+  std::optional<Place> found;
+  for (size_t s = 0; s < region_.segments.size(); ++s) {
+    const auto slot = (column - Coord::of(region_.segments[s]) - base_).as_constant();
+    if (!slot || *slot < 0 || *slot >= plan_.step || *slot % plan_.group() >= plan_.width) continue;
+    // Where segments are near, a column is in the one that begins last before it.
+    if (!found || *slot < found->slot) found = Place{static_cast<int>(s), static_cast<int>(*slot)};
+  }
+  return found;
+}
+
+bool Sm90Fragment::is_known_early(const Coord& coordinate) const {
+  return std::all_of(coordinate.terms().begin(), coordinate.terms().end(),
+                     [&](const Coord::Term& term) { return term.variable <= rows_.back(); });
+}
+
+bool Sm90Fragment::depends_on_column(const Coord& coordinate) const {
+  return std::any_of(coordinate.terms().begin(), coordinate.terms().end(),
+                     [&](const Coord::Term& term) { return !is_row(term.variable); });
+}
+
+std::optional<Sm90Fragment::Share> Sm90Fragment::share(int64_t extent) const {
+  const int w = plan_.width, group = plan_.group();
+  Share share;
+  Coord start;
+  int64_t count = extent;  // of a thread
+  if (extent % group == 0) {
+    start = Coord::variable(quad_low_, w) + Coord::variable(quad_high_, 2 * w);
+    share.shuffles = {1, 2};
+    count = extent / 4;
+  } else if (extent == 2 * w) {
+    start = Coord::variable(quad_low_, w);
+    share.shuffles = {1};
+    count = w;
+  } else if (w % extent != 0) {
+    return std::nullopt;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t slot = share.shuffles.empty() ? i : i / w * group + i % w;
+    share.own.push_back(start + Coord(slot));
+  }
+  return share;
+}
+
+int64_t known_multiple(const CoordSpace& space, const Coord& coordinate) {
+  int64_t multiple = std::gcd(int64_t{16}, coordinate.constant());
+  for (const Coord::Term& term : coordinate.terms()) {
+    const int64_t step = term.factor.numerator * space.facts(term.variable).multiple_of / term.factor.denominator;
+    multiple = std::gcd(multiple, step);
+  }
+  return multiple;
+}
+
+}  // namespace coda

@@ -1,0 +1,15 @@
+// Finds the widest order of B's columns under which every accumulator that a region's stores and statistics ask for
+// lies in the thread that asks. Runs the evaluator on an emitter that emits nothing. LLVM-free.
+#pragma once
+
+#include <string>
+
+#include "compiler/codegen/sm90_layout.h"
+
+namespace coda {
+
+/// Sets `width` (at most `widest`) of the region's plan; what was wrong with the last width tried if none will do.
+std::string choose_column_width(const EpilogueProgram& epilogue, int region, const Dim& rows, int row_slots, int widest,
+                                int cluster, Sm90RegionPlan& plan);
+
+}  // namespace coda

@@ -1,0 +1,198 @@
+// The tensor-map producer. See sm90_producer.h.
+#include "compiler/codegen/sm90_producer.h"
+
+#include "compiler/codegen/nvptx_ops.h"
+
+namespace coda {
+namespace {
+
+constexpr int kRowBytes = 2 * kSm90TileK;  // one row of a stage
+constexpr int kBlock = 64;                 // rows or columns of a box of an operand whose depth is not contiguous
+
+class TensorProducer {
+ public:
+  explicit TensorProducer(Sm90Context& context) : c_(context), b_(context.b), s_(context.plan.schedule) {}
+
+  void emit() {
+    const Sm90Turn start = c_.ring.producer_start();
+    const Val initial[] = {c_.tiles.first(), start.stage, start.parity};
+    b_.loop(
+        "produce", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], c_.tiles.total()); },
+        [&](std::span<const Val> v) {
+          const Sm90Tile tile = c_.tiles.at(v[0]);
+          const Ty types[] = {Ty::I32, Ty::I32};
+          std::vector<Val> turn = c_.for_region(tile.region, types, [&](int r) {
+            return region_tile(r, tile, {v[1], v[2]});
+          });
+          return std::vector<Val>{b_.add(v[0], c_.tiles.step()), turn[0], turn[1]};
+        });
+  }
+
+ private:
+  /// All k-blocks of one tile. A ragged last group of permuted rows takes boxes of two rows.
+  std::vector<Val> region_tile(int r, const Sm90Tile& tile, Sm90Turn turn) {
+    const Sm90RegionPlan& region = c_.plan.regions[static_cast<size_t>(r)];
+    if (region.width == 2) return blocks(r, tile, turn, false);
+    Val extent = c_.arguments.extent32(c_.epilogue.regions[static_cast<size_t>(r)].extent);
+    Val reaches_over = b_.test(IntTest::Ugt, b_.add(tile.column, region.step), extent);
+    Val has_rest = b_.test(IntTest::Ne, b_.op(IntOp::And, extent, region.group() - 1), 0);
+    Block ragged = b_.block("ragged"), whole = b_.block("whole"), join = b_.block("blocks.end");
+    b_.branch(b_.both(reaches_over, has_rest), ragged, whole);
+    b_.enter(ragged);
+    std::vector<Val> from_ragged = blocks(r, tile, turn, true);
+    Block ragged_end = b_.here();
+    b_.jump(join);
+    b_.enter(whole);
+    std::vector<Val> from_whole = blocks(r, tile, turn, false);
+    Block whole_end = b_.here();
+    b_.jump(join);
+    b_.enter(join);
+    Phi stage = b_.phi(Ty::I32), parity = b_.phi(Ty::I32);
+    b_.incoming(stage, from_ragged[0], ragged_end);
+    b_.incoming(stage, from_whole[0], whole_end);
+    b_.incoming(parity, from_ragged[1], ragged_end);
+    b_.incoming(parity, from_whole[1], whole_end);
+    return {stage.value, parity.value};
+  }
+
+  std::vector<Val> blocks(int r, const Sm90Tile& tile, Sm90Turn turn, bool ragged) {
+    const Sm90RegionPlan& region = c_.plan.regions[static_cast<size_t>(r)];
+    Val bytes = b_.i32(s_.stage_bytes());
+    if (ragged) {
+      Val extent = c_.arguments.extent32(c_.epilogue.regions[static_cast<size_t>(r)].extent);
+      Val pairs = b_.op(IntOp::Lshr, b_.add(b_.sub(extent, tile.column), 1), 1);
+      pairs = b_.op(IntOp::Umin, pairs, region.step / 2);
+      bytes = b_.add(b_.mul(pairs, 2 * kRowBytes * region.segments), s_.a_bytes());
+    }
+    const Val initial[] = {b_.i32(0), turn.stage, turn.parity};
+    std::vector<Val> after = b_.loop(
+        "k", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], c_.depth_blocks); },
+        [&](std::span<const Val> v) {
+          const Sm90Turn now{v[1], v[2]};
+          c_.ring.wait_empty(now);
+          barrier_ = c_.ring.full(now.stage);
+          gpu::mbarrier_expect(b_, barrier_, bytes);
+          Val base = c_.ring.base(now.stage);
+          Val depth = b_.mul(v[0], kSm90TileK);
+          load_a(base, depth, tile.row);
+          load_b(r, b_.offset(base, s_.a_bytes()), depth, tile.column, ragged);
+          const Sm90Turn next = c_.ring.next(now);
+          return std::vector<Val>{b_.add(v[0], 1), next.stage, next.parity};
+        });
+    return {after[1], after[2]};
+  }
+
+  void copy(Val to, Val map, std::initializer_list<Val> at, bool multicast) {
+    gpu::tensor_load(b_, to, barrier_, map, std::span<const Val>(at.begin(), at.size()),
+                     multicast && s_.cluster > 1 ? std::optional<int>((1 << s_.cluster) - 1) : std::nullopt);
+  }
+
+  void load_a(Val to, Val depth, Val row) {
+    Val map = b_.tensor_map(c_.plan.a_map);
+    if (c_.plan.a_depth_major) {
+      copy(to, map, {depth, row}, false);
+      return;
+    }
+    for (int i = 0; i < s_.tile_m / kBlock; ++i) {
+      copy(b_.offset(to, i * kBlock * kRowBytes), map, {b_.add(row, i * kBlock), depth}, false);
+    }
+  }
+
+  /// This CTA's slice of B, to every CTA of the cluster: whole segments where they divide evenly among the CTAs, else a
+  /// part of each.
+  void load_b(int r, Val to, Val depth, Val column, bool ragged) {
+    const Sm90RegionPlan& region = c_.plan.regions[static_cast<size_t>(r)];
+    Val rank = c_.tiles.rank();
+    if (region.whole_segments(s_.cluster)) {
+      const int each = region.segments / s_.cluster;
+      Val mine = b_.offset(to, b_.mul(rank, each * region.step * kRowBytes));
+      for (int i = 0; i < each; ++i) {
+        Val destination = b_.offset(mine, i * region.step * kRowBytes);
+        Val plain = segment_map(region.plain_maps, i, each);
+        Val permuted = region.width > 2 ? segment_map(region.permuted_maps, i, each) : Val{};
+        load_rows(r, destination, plain, permuted, depth, column, region.step, ragged);
+      }
+      return;
+    }
+    const int rows = region.step / s_.cluster;
+    Val start = s_.cluster > 1 ? b_.add(column, b_.mul(rank, rows)) : column;
+    Val mine = s_.cluster > 1 ? b_.offset(to, b_.mul(rank, rows * kRowBytes)) : to;
+    for (int i = 0; i < region.segments; ++i) {
+      Val permuted = region.width > 2 ? b_.tensor_map(region.permuted_maps[static_cast<size_t>(i)]) : Val{};
+      load_rows(r, b_.offset(mine, i * region.step * kRowBytes),
+                b_.tensor_map(region.plain_maps[static_cast<size_t>(i)]), permuted, depth, start, rows, ragged);
+    }
+  }
+
+  /// The map of segment rank * each + i.
+  Val segment_map(const std::vector<int>& maps, int i, int each) {
+    Val map = b_.tensor_map(maps[static_cast<size_t>(i)]);
+    for (int rank = 1; rank < s_.cluster; ++rank) {
+      map = b_.select(b_.test(IntTest::Eq, c_.tiles.rank(), rank),
+                      b_.tensor_map(maps[static_cast<size_t>(rank * each + i)]), map);
+    }
+    return map;
+  }
+
+  void load_rows(int r, Val to, Val plain, Val permuted, Val depth, Val start, int rows, bool ragged) {
+    const Sm90RegionPlan& region = c_.plan.regions[static_cast<size_t>(r)];
+    if (!c_.plan.b_depth_major) {
+      for (int i = 0; i < rows / kBlock; ++i) {
+        copy(b_.offset(to, i * kBlock * kRowBytes), plain, {b_.add(start, i * kBlock), depth}, true);
+      }
+    } else if (region.width == 2) {
+      copy(to, plain, {depth, start}, true);
+    } else if (!ragged) {
+      Val zero = b_.i32(0);
+      copy(to, permuted, {depth, zero, zero, zero, b_.op(IntOp::Udiv, start, region.group())}, true);
+    } else {
+      load_pairs(r, to, plain, depth, start, rows);
+    }
+  }
+
+  /// The permuted order by boxes of two rows, none of them beyond the extent: pair p lies at shared rows 2p, 2p+1.
+  void load_pairs(int r, Val to, Val plain, Val depth, Val start, int rows) {
+    const Sm90RegionPlan& region = c_.plan.regions[static_cast<size_t>(r)];
+    Val left = b_.sub(c_.arguments.extent32(c_.epilogue.regions[static_cast<size_t>(r)].extent), start);
+    const Val initial[] = {b_.i32(0)};
+    b_.loop(
+        "pairs", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], rows / 2); },
+        [&](std::span<const Val> v) {
+          Val group = b_.op(IntOp::Udiv, v[0], region.group() / 2);
+          Val inside = b_.op(IntOp::And, v[0], region.group() / 2 - 1);
+          Val row = b_.add(b_.mul(group, region.group()), b_.mul(b_.op(IntOp::And, inside, 3), region.width));
+          row = b_.add(row, b_.mul(b_.op(IntOp::Lshr, inside, 2), 2));
+          b_.when(b_.test(IntTest::Slt, row, left), "pair", [&] {
+            copy(b_.offset(to, b_.mul(v[0], 2 * kRowBytes)), plain, {depth, b_.add(start, row)}, true);
+          });
+          return std::vector<Val>{b_.add(v[0], 1)};
+        });
+  }
+
+  Sm90Context& c_;
+  NvptxBuilder& b_;
+  const Sm90Schedule& s_;
+  Val barrier_;
+};
+
+}  // namespace
+
+Val sm90_tensor_maps_usable(Sm90Context& context) {
+  NvptxBuilder& b = context.b;
+  Val usable = context.arguments.tensor_map_ok(context.plan.a_map);
+  for (size_t r = 0; r < context.plan.regions.size(); ++r) {
+    const Sm90RegionPlan& region = context.plan.regions[r];
+    Val extent = context.arguments.extent32(context.epilogue.regions[r].extent);
+    Val none = b.test(IntTest::Eq, extent, 0), no_group = b.test(IntTest::Ult, extent, region.group());
+    const auto need = [&](int map, Val unless) {
+      usable = b.both(usable, b.op(IntOp::Or, context.arguments.tensor_map_ok(map), unless));
+    };
+    for (int map : region.plain_maps) need(map, none);
+    for (int map : region.permuted_maps) need(map, no_group);
+  }
+  return usable;
+}
+
+void emit_sm90_tensor_producer(Sm90Context& context) { TensorProducer(context).emit(); }
+
+}  // namespace coda

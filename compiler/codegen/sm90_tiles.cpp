@@ -1,0 +1,51 @@
+#include "compiler/codegen/sm90_tiles.h"
+
+#include "compiler/codegen/nvptx_ops.h"
+
+namespace coda {
+
+void Sm90Tiles::prepare(const Dim& rows) {
+  const Sm90Schedule& s = plan_.schedule;
+  const bool clustered = s.cluster > 1;
+  rank_ = clustered ? gpu::special_register(b_, "cluster.ctarank") : b_.i32(0);
+  first_ = gpu::special_register(b_, clustered ? "clusterid.x" : "ctaid.x");
+  step_ = gpu::special_register(b_, clustered ? "nclusterid.x" : "nctaid.x");
+  panels_ = b_.ceil_div(arguments_.extent32(rows), s.tile_m * s.cluster);
+  row_panels_ = b_.mul(panels_, s.cluster);
+  columns_ = b_.i32(0);
+  for (size_t r = 0; r < plan_.regions.size(); ++r) {
+    counts_.push_back(b_.ceil_div(arguments_.extent32(epilogue_.regions[r].extent), plan_.regions[r].step));
+    columns_ = b_.add(columns_, counts_.back());
+  }
+  total_ = b_.mul(columns_, panels_);
+}
+
+Sm90Tile Sm90Tiles::at(Val number) {
+  const Sm90Schedule& s = plan_.schedule;
+  Val per_group = b_.mul(columns_, s.group_m);
+  Val group = b_.op(IntOp::Udiv, number, per_group);
+  Val inside = b_.sub(number, b_.mul(group, per_group));
+  Val first_panel = b_.mul(group, s.group_m);
+  Val height = b_.op(IntOp::Umin, b_.sub(panels_, first_panel), s.group_m);
+  Val column = b_.op(IntOp::Udiv, inside, height);
+  Val panel = b_.add(first_panel, b_.sub(inside, b_.mul(column, height)));
+  if (s.cluster > 1) panel = b_.add(b_.mul(panel, s.cluster), rank_);
+
+  Sm90Tile tile;
+  tile.row = b_.mul(panel, s.tile_m);
+  tile.column_index = column;
+  tile.region = b_.i32(0);
+  Val local = column, step = b_.i32(plan_.regions[0].step), start = b_.i32(0);
+  for (size_t r = 1; r < plan_.regions.size(); ++r) {
+    start = b_.add(start, counts_[r - 1]);
+    Val beyond = b_.test(IntTest::Uge, column, start);
+    tile.region = b_.select(beyond, b_.i32(static_cast<int64_t>(r)), tile.region);
+    local = b_.select(beyond, b_.sub(column, start), local);
+    step = b_.select(beyond, b_.i32(plan_.regions[r].step), step);
+  }
+  tile.column_in_region = local;
+  tile.column = b_.mul(local, step);
+  return tile;
+}
+
+}  // namespace coda
