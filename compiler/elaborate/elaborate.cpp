@@ -1,0 +1,104 @@
+#include "compiler/elaborate/elaborate.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "compiler/elaborate/context.h"
+#include "compiler/elaborate/signature.h"
+#include "compiler/elaborate/statements.h"
+#include "compiler/elaborate/suggest.h"
+
+namespace coda {
+
+namespace {
+
+Program elaborate_routine(const ModuleSet& modules, const SourceMap& sources, const ast::Routine& routine,
+                          const ElaborateRequest& request, Diagnostics& diagnostics) {
+  Context context(modules, sources, diagnostics);
+  Scope scope;
+  scope.module = &modules.main();
+  scope.is_routine = true;
+  elaborate_signature(context, scope, routine, request);
+  run_routine(context, scope, routine);
+  return std::move(context.program);
+}
+
+std::vector<const ast::Routine*> routines_of(const ast::Module& module) {
+  std::vector<const ast::Routine*> routines;
+  for (const ast::Item& item : module.items) {
+    if (const auto* routine = std::get_if<ast::Routine>(&item)) routines.push_back(routine);
+  }
+  return routines;
+}
+
+const ast::Routine* find_routine(const ast::Module& module, FileId file, const std::string& name,
+                                 Diagnostics& diagnostics) {
+  const auto routines = routines_of(module);
+  std::vector<std::string> names;
+  for (const ast::Routine* routine : routines) {
+    if (routine->name.text == name) return routine;
+    names.push_back(routine->name.text);
+  }
+  if (name.empty() && routines.size() == 1) return routines[0];
+  const Span start{file, 0, 0};
+  if (routines.empty()) {
+    diagnostics.report(DiagId::E0226, start);
+  } else if (name.empty()) {
+    diagnostics.report(DiagId::E0228, start, {std::to_string(routines.size()), listed(names)});
+  } else {
+    diagnostics.report(DiagId::E0227, start, {name, suggestion(name, names, "it has", "")});
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<Program> elaborate(const ast::Module& module, FileId file, SourceMap& sources,
+                                 const ElaborateRequest& request, Diagnostics& diagnostics,
+                                 const ImportReader& reader) {
+  const ModuleSet modules(module, file, sources, reader, diagnostics);
+  const ast::Routine* routine = find_routine(module, file, request.routine, diagnostics);
+  if (routine == nullptr) return std::nullopt;
+  Program program = elaborate_routine(modules, sources, *routine, request, diagnostics);
+  if (diagnostics.has_errors()) return std::nullopt;
+  return program;
+}
+
+std::vector<RoutineInfo> list_routines(const ast::Module& module) {
+  std::vector<RoutineInfo> list;
+  for (const ast::Routine* routine : routines_of(module)) {
+    list.push_back({routine->name.text, routine->doc, routine->kind == ast::RoutineKind::Block, routine->span});
+  }
+  return list;
+}
+
+bool check_module(const ast::Module& module, FileId file, SourceMap& sources, const Bindings& bound,
+                  Diagnostics& diagnostics, const ImportReader& reader) {
+  const ModuleSet modules(module, file, sources, reader, diagnostics);
+  for (const ast::Routine* routine : routines_of(module)) {
+    ElaborateRequest request;
+    request.bound = bound;
+    request.ignore_unknown_symbols = true;
+    elaborate_routine(modules, sources, *routine, request, diagnostics);
+    for (const ast::TypeParameter& parameter : routine->type_parameters) {
+      for (size_t i = 1; i < parameter.choices.size(); ++i) {
+        ElaborateRequest other = request;
+        other.type_choices[parameter.name.text] = parameter.choices[i].text;
+        elaborate_routine(modules, sources, *routine, other, diagnostics);
+      }
+    }
+  }
+  return !diagnostics.has_errors();
+}
+
+ImportReader disk_reader() {
+  return [](const std::string& path) -> std::optional<std::string> {
+    std::ifstream stream(path, std::ios::binary);
+    if (!stream) return std::nullopt;
+    std::ostringstream text;
+    text << stream.rdbuf();
+    return text.str();
+  };
+}
+
+}  // namespace coda

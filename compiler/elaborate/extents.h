@@ -1,0 +1,25 @@
+// Expressions in places where an extent or a dimension is meant: annotations, `over =`, `dim =`, `group(z, Dh)`.
+#pragma once
+
+#include <optional>
+
+#include "compiler/elaborate/context.h"
+#include "dsl/ast.h"
+
+namespace coda {
+
+struct ExtentRef {
+  Dim extent;
+  std::optional<NamedDim> named;  ///< the dimension it names; none for a bare number
+};
+
+/// Evaluates an extent; nothing after a report. No node of the graph is made, but for the argument of `last(x)`.
+std::optional<ExtentRef> evaluate_extent(Context& context, Scope& scope, const ast::Expr& expr);
+
+/// The position in `value` of the dimension that `expr` names; nothing after a report.
+std::optional<size_t> find_dimension(Context& context, Scope& scope, const Value& value, const ast::Expr& expr);
+
+/// extent / parts if that is, or may be, exact; reports at `span` otherwise.
+std::optional<Dim> exact_quotient(Context& context, Span span, const Dim& extent, const Dim& parts);
+
+}  // namespace coda

@@ -1,0 +1,81 @@
+// index, gather, last: coordinates as values, and values at coordinates.
+#include "compiler/elaborate/calls.h"
+#include "compiler/elaborate/elementwise.h"
+#include "compiler/elaborate/expressions.h"
+#include "compiler/elaborate/extents.h"
+#include "compiler/elaborate/suggest.h"
+
+namespace coda {
+
+namespace {
+
+Value index_of(const CallSite& site) {
+  const auto extent = evaluate_extent(site.context, site.scope, *site.call.arguments[0].value);
+  if (!extent) return Value::poison(site.span);
+  if (!extent->named) return site.context.fail(DiagId::E0259, site.span, {extent->extent.text()});
+  Value result = Value::scalar(site.context.graph().index(*extent->named), site.span);
+  result.dims = {{*extent->named, site.span}};
+  return result;
+}
+
+/// The extent of the last dimension, which also names it in `over =` and `dim =`.
+Value last_of(const CallSite& site) {
+  const Value value = evaluate_tensor(site.context, site.scope, *site.call.arguments[0].value);
+  if (value.is_poison()) return value;
+  if (value.dims.empty()) {
+    return site.context.fail(DiagId::E0247, site.span, {site.context.quoted(value.span, "the argument"), "1"});
+  }
+  const NamedDim& dim = value.dims.back().dim;
+  Value result = Value::scalar(site.context.graph().extent(dim.extent), site.span);
+  result.dimension = dim;
+  return result;
+}
+
+Value gather_at(const CallSite& site) {
+  Context& context = site.context;
+  const ast::Argument* naming = site.naming();
+  const Value value = evaluate_tensor(context, site.scope, *site.positional()[0]->value);
+  if (value.is_poison()) return value;
+  if (naming == nullptr) return context.fail(DiagId::E0256, site.span, {spelled(value.dims)});
+  const Value index = evaluate_tensor(context, site.scope, *naming->value);
+  if (index.is_poison()) return index;
+  const std::string& name = naming->keyword->text;
+  const ValueDim* found = value.find_dim(name);
+  if (found == nullptr) {
+    return context.fail(DiagId::E0240, naming->keyword->span,
+                        {name, context.quoted(value.span, "the operand"), spelled(value.dims),
+                         suggestion(name, dim_names(value.dims), "its dimensions are", "a scalar has none")});
+  }
+  if (class_of(context, index) != NumClass::Int) {
+    return context.fail(DiagId::E0275, index.span, {context.quoted(index.span, "the index")});
+  }
+  if (context.reads_inout(value.node)) {
+    return context.fail(DiagId::E0257, value.span, {context.quoted(value.span, "this")});
+  }
+  if (const ValueDim* own = index.find_dim(name)) {
+    Diagnostic& diagnostic = context.report(DiagId::E0276, index.span, {name, context.quoted(index.span, "t")});
+    diagnostic.notes.push_back({own->origin, "`" + name + "` comes from here"});
+    return Value::poison(site.span);
+  }
+  const NamedDim indexed = found->dim;
+  Value result = value;
+  result.dimension.reset();
+  std::erase_if(result.dims, [&](const ValueDim& d) { return d.dim == indexed; });
+  auto dims = broadcast(context, site.span, {result, index});
+  if (!dims) return Value::poison(site.span);
+  result.dims = std::move(*dims);
+  result.node = context.graph().gather(value.node, indexed, index.node, site.span);
+  return result;
+}
+
+constexpr Word kIndexingWords[] = {
+    {"index", "index(N)", 1, 1, "", false, index_of},
+    {"gather", "gather(z, V = t)", 1, 1, "", true, gather_at},
+    {"last", "last(x)", 1, 1, "", false, last_of},
+};
+
+}  // namespace
+
+std::span<const Word> indexing_words() { return kIndexingWords; }
+
+}  // namespace coda

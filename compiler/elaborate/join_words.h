@@ -1,0 +1,13 @@
+// join_halves, join_pairs, concat, flatten.
+#pragma once
+
+#include "compiler/elaborate/calls.h"
+
+namespace coda {
+
+Value join_halves(const CallSite& site);
+Value join_pairs(const CallSite& site);
+Value join_concat(const CallSite& site);
+Value join_flatten(const CallSite& site);
+
+}  // namespace coda

@@ -1,0 +1,70 @@
+#include "compiler/elaborate/suggest.h"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+namespace coda {
+
+namespace {
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+/// Levenshtein's distance; letters that differ only in case count nothing here.
+size_t distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replace, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string nearest_name(const std::string& name, const std::vector<std::string>& candidates) {
+  constexpr size_t kLongestName = 64;
+  if (name.size() > kLongestName) return "";
+  std::string best;
+  size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    if (candidate.size() > kLongestName || candidate == name) continue;
+    const size_t d = distance(lower(name), lower(candidate));
+    // A whole replaced name of one letter is no slip.
+    if (d < best_distance && d < std::max(name.size(), candidate.size())) {
+      best = candidate;
+      best_distance = d;
+    }
+  }
+  return best;
+}
+
+std::string suggestion(const std::string& name, std::vector<std::string> candidates, const std::string& kind,
+                       const std::string& otherwise) {
+  const std::string nearest = nearest_name(name, candidates);
+  if (!nearest.empty()) return "did you mean `" + nearest + "`?";
+  if (candidates.empty()) return otherwise;
+  return kind + ": " + listed(candidates);
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 12;
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i == kMost) return text + " …";
+    if (i > 0) text += i + 1 == names.size() ? " and " : ", ";
+    text += "`" + names[i] + "`";
+  }
+  return text;
+}
+
+}  // namespace coda

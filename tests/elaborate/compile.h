@@ -1,0 +1,28 @@
+// Text to Program in one call, for tests: no disk, imports from a map.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "compiler/elaborate/elaborate.h"
+
+namespace coda::test {
+
+struct Compiled {
+  std::optional<Program> program;
+  std::string diagnostics;  ///< as text, warnings too
+};
+
+inline ImportReader reader_of(std::map<std::string, std::string> files) {
+  return [files = std::move(files)](const std::string& path) -> std::optional<std::string> {
+    const auto it = files.find(path);
+    if (it == files.end()) return std::nullopt;
+    return it->second;
+  };
+}
+
+Compiled compile(const std::string& text, const ElaborateRequest& request = {}, const std::string& path = "test.coda",
+                 const ImportReader& reader = {});
+
+}  // namespace coda::test
