@@ -15,31 +15,36 @@
 
 namespace coda {
 
+/// How far to go.
+enum class Stage : uint8_t {
+  Check,      ///< syntax, names, types and shapes of every routine of the file
+  Elaborate,  ///< one routine to tensor IR
+  Lower,      ///< and to epilogue IR
+  Code,       ///< and to a host object or PTX
+  Assemble    ///< and, for a GPU, to a cubin where an assembler is found
+};
+
 /// What can be printed on the way, in the order of the pipeline.
 enum class Dump : uint8_t { Ast, Ir, Epilogue, Llvm, Ptx, Cubin, Sass };
 struct DumpInfo {
   Dump dump;
-  std::string_view name, doc;
+  std::string_view name;
+  Stage stage;  ///< where it appears
 };
-std::span<const DumpInfo> dump_table();
+const DumpInfo& info(Dump dump);
 std::optional<Dump> dump_from_name(std::string_view name);
-
-/// How far to go.
-enum class Stage : uint8_t {
-  Check,    ///< syntax, names, types, shapes of every routine of the file
-  Lower,    ///< one routine to epilogue IR
-  Code,     ///< host object or PTX
-  Assemble  ///< for a GPU: a cubin too, where an assembler is found
-};
+/// "ast, ir, ..."
+std::string dump_names();
 
 struct CompileRequest {
-  std::string path;                        ///< names the text in messages; imports are relative to it
-  std::optional<std::string> text;         ///< the program; read from `path` if absent
-  std::string routine;                     ///< empty: the only one of the file
-  Bindings bindings;                       ///< values of dimension symbols
-  std::map<std::string, DType> types;      ///< choices for type parameters
-  std::map<std::string, double> schedule;  ///< overrides of the `schedule` clause
-  std::string target = "host";             ///< or "sm_90a"
+  std::string path;                 ///< names the text in messages; imports are relative to it
+  std::optional<std::string> text;  ///< the program; read from `path` if absent
+  std::string routine;              ///< empty: the only one of the file
+  /// Values of dimension symbols. Compiled in are only those that the kernel's structure needs (head sizes, groups).
+  Bindings bindings;
+  std::map<std::string, std::string> types;  ///< choices for type parameters
+  std::map<std::string, double> schedule;    ///< overrides of the `schedule` clause
+  std::string target = "host";               ///< or "sm_90a"
   Stage stage = Stage::Assemble;
   std::set<Dump> dumps;
 };

@@ -1,0 +1,157 @@
+// The pipeline, top to bottom.
+#include "runtime/jit/jit.h"
+
+#include <chrono>
+
+#include "compiler/elaborate/elaborate.h"
+#include "dsl/format.h"
+#include "dsl/parser.h"
+#include "runtime/format/file_io.h"
+#include "runtime/jit/generate.h"
+
+namespace coda {
+namespace {
+
+constexpr DumpInfo kDumps[] = {{Dump::Ast, "ast", Stage::Check},
+                               {Dump::Ir, "ir", Stage::Elaborate},
+                               {Dump::Epilogue, "epilogue", Stage::Lower},
+                               {Dump::Llvm, "llvm", Stage::Code},
+                               {Dump::Ptx, "ptx", Stage::Code},
+                               {Dump::Cubin, "cubin", Stage::Assemble},
+                               {Dump::Sass, "sass", Stage::Assemble}};
+
+class Pipeline {
+ public:
+  Pipeline(const CompileRequest& request, Compilation& result) : request_(request), result_(result) {}
+
+  void run() {
+    auto module = step("parse", [&] { return load(); });
+    if (!module) return;
+    for (const RoutineInfo& routine : list_routines(*module)) result_.routines.push_back(routine.name);
+    if (wants(Dump::Ast)) result_.dumps[Dump::Ast] = format(file_, *result_.sources, *result_.diagnostics).value_or("");
+    if (request_.stage == Stage::Check) {
+      step("check", [&] {
+        return check_module(*module, file_, *result_.sources, request_.bindings, *result_.diagnostics, disk_reader());
+      });
+      return;
+    }
+    auto program = step("elaborate", [&] { return elaborated(*module, request_.bindings, *result_.diagnostics); });
+    if (!program) return;
+    if (request_.stage == Stage::Elaborate) {
+      keep(std::move(*program));
+      return;
+    }
+    if (!step("lower", [&] { return lower(*module, std::move(*program)); })) return;
+    if (request_.stage == Stage::Lower) return;
+    generate(request_, result_);
+  }
+
+ private:
+  template <typename Body>
+  auto step(const char* name, Body body) {
+    const auto start = std::chrono::steady_clock::now();
+    auto value = body();
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    result_.times.push_back({name, took.count()});
+    return value;
+  }
+
+  bool wants(Dump dump) const { return request_.dumps.count(dump) > 0; }
+
+  std::optional<ast::Module> load() {
+    constexpr uint64_t kLargestSource = uint64_t{16} << 20;
+    std::string text = request_.text.value_or("");
+    if (!request_.text) {
+      auto bytes = read_file(request_.path, kLargestSource);
+      if (!bytes) {
+        result_.diagnostics->report(DiagId::E0501, Span(), {request_.path, bytes.status().message()});
+        return {};
+      }
+      text.assign(bytes->begin(), bytes->end());
+    }
+    file_ = result_.sources->add(request_.path, std::move(text));
+    return parse(file_, *result_.sources, *result_.diagnostics);
+  }
+
+  std::optional<Program> elaborated(const ast::Module& module, const Bindings& bound, Diagnostics& diagnostics) {
+    ElaborateRequest request;
+    request.routine = request_.routine;
+    request.bound = bound;
+    request.type_choices = request_.types;
+    auto program = elaborate(module, file_, *result_.sources, request, diagnostics, disk_reader());
+    if (!program) return {};
+    for (const auto& [name, value] : request_.schedule) {
+      auto same = std::find_if(program->schedule.begin(), program->schedule.end(),
+                               [&, key = name](const auto& setting) { return setting.first == key; });
+      if (same != program->schedule.end()) same->second = value;
+      if (same == program->schedule.end()) program->schedule.emplace_back(name, value);
+    }
+    return program;
+  }
+
+  void keep(Program program) {
+    if (wants(Dump::Ir)) result_.dumps[Dump::Ir] = to_text(program);
+    result_.program = std::make_unique<Program>(std::move(program));
+  }
+
+  /// Binds as few symbols as the kernel's structure allows: none, else all those given less each that can go.
+  bool lower(const ast::Module& module, Program all_bound) {
+    Bindings bound;
+    if (!lowers(module, bound)) {
+      bound = request_.bindings;
+      auto epilogue = std::make_unique<EpilogueProgram>();
+      if (!lower_to_epilogue(all_bound, *epilogue, *result_.diagnostics)) {
+        keep(std::move(all_bound));
+        return false;
+      }
+      for (const auto& [name, value] : request_.bindings) {
+        Bindings fewer = bound;
+        fewer.erase(name);
+        if (lowers(module, fewer)) bound = std::move(fewer);
+      }
+    }
+    auto program = elaborated(module, bound, *result_.diagnostics);
+    auto epilogue = std::make_unique<EpilogueProgram>();
+    if (!program || !lower_to_epilogue(*program, *epilogue, *result_.diagnostics)) return false;
+    if (wants(Dump::Epilogue)) result_.dumps[Dump::Epilogue] = to_text(*epilogue);
+    keep(std::move(*program));
+    result_.epilogue = std::move(epilogue);
+    return true;
+  }
+
+  bool lowers(const ast::Module& module, const Bindings& bound) {
+    Diagnostics scratch(*result_.sources);
+    auto program = elaborated(module, bound, scratch);
+    EpilogueProgram epilogue;
+    return program && lower_to_epilogue(*program, epilogue, scratch);
+  }
+
+  const CompileRequest& request_;
+  Compilation& result_;
+  FileId file_ = -1;
+};
+
+}  // namespace
+
+const DumpInfo& info(Dump dump) { return kDumps[static_cast<int>(dump)]; }
+
+std::optional<Dump> dump_from_name(std::string_view name) {
+  for (const DumpInfo& dump : kDumps) {
+    if (dump.name == name) return dump.dump;
+  }
+  return {};
+}
+
+std::string dump_names() {
+  std::string names;
+  for (const DumpInfo& dump : kDumps) names += (names.empty() ? "" : ", ") + std::string(dump.name);
+  return names;
+}
+
+Compilation compile(const CompileRequest& request) {
+  Compilation result;
+  Pipeline(request, result).run();
+  return result;
+}
+
+}  // namespace coda
