@@ -18,7 +18,6 @@ using CuEvent = struct CuEventTag*;
 using CuGraph = struct CuGraphTag*;
 using CuGraphExec = struct CuGraphExecTag*;
 using CuGraphNode = struct CuGraphNodeTag*;
-using CuLinkState = struct CuLinkStateTag*;
 
 struct CuUuid {
   char bytes[16];
@@ -62,8 +61,7 @@ struct alignas(64) CuTensorMap {
   X(kCuTensorPromotion256B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, 3)                      \
   X(kCuTensorFillZero, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE, 0)                            \
   X(kCuJitErrorLog, CU_JIT_ERROR_LOG_BUFFER, 5)                                         \
-  X(kCuJitErrorLogBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, 6)                         \
-  X(kCuJitInputPtx, CU_JIT_INPUT_PTX, 1)
+  X(kCuJitErrorLogBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, 6)
 
 enum CuConstant : int {
 #define CODA_CUDA_CONSTANT(ours, theirs, value) ours = value,

@@ -1,0 +1,83 @@
+#include "runtime/cache.h"
+
+#include <unistd.h>
+
+#include "runtime/options.h"
+
+namespace coda {
+
+Expected<Cache::Bytes> Cache::get_or_make(const CacheKey& key, const Make& make) {
+  std::shared_ptr<Slot> slot;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& entry = slots_[key.bytes()];
+    if (!entry) entry = std::make_shared<Slot>();
+    slot = entry;
+  }
+  const std::lock_guard lock(slot->mutex);  // threads that want the same thing wait here
+  if (slot->value) return *slot->value;
+  if (!disk_) return make_and_publish(key, make, *slot);
+  if (auto value = disk_->find(key)) return std::move(*value);
+  const FileHandle held = disk_->lock(key, wait_);
+  if (auto value = disk_->find(key)) return std::move(*value);  // made while we waited
+  return make_and_publish(key, make, *slot);
+}
+
+Expected<Cache::Bytes> Cache::make_and_publish(const CacheKey& key, const Make& make, Slot& slot) {
+  auto value = make();
+  if (!value) return value.status();
+  const Status published = disk_ ? disk_->store(key, *value) : Status();
+  if (!published.ok()) warn_once("compiled code is not cached: " + published.message());
+  if (!disk_ || !published.ok()) slot.value = *value;
+  return value;
+}
+
+Expected<DiskCache> open_default_disk_cache() {
+  struct Candidate {
+    Option option;
+    const char* below;
+  };
+  static constexpr Candidate kCandidates[] = {
+      {Option::CacheDir, ""}, {Option::XdgCacheHome, "/coda"}, {Option::Home, "/.cache/coda"}};
+  const int64_t limit = option_number(Option::CacheMegabytes, int64_t{1} << 30) << 20;
+  std::string reasons;
+  auto attempt = [&](const std::string& folder) {
+    auto cache = DiskCache::open(folder, limit);
+    if (!cache) reasons += (reasons.empty() ? "" : "; ") + cache.status().message();
+    return cache;
+  };
+  for (const Candidate& candidate : kCandidates) {
+    const std::string base = option(candidate.option);
+    if (base.empty()) continue;
+    auto cache = attempt(base + candidate.below);
+    if (cache) return cache;
+    if (candidate.option == Option::CacheDir) warn_once("CODA_CACHE_DIR is not used: " + cache.status().message());
+  }
+  if (auto cache = attempt(option(Option::TempDir) + "/coda-cache-" + std::to_string(::geteuid()))) return cache;
+  return Status(Code::Io, "no folder for the cache of compiled kernels: " + reasons);
+}
+
+Cache* Cache::of_process() {
+  // Made anew after a fork: another thread may have held a lock of the old one. Never destroyed.
+  static auto* mutex = new std::mutex;
+  static Cache* cache = nullptr;
+  static pid_t owner = 0;
+  if (owner != 0 && owner != ::getpid()) mutex = new std::mutex;
+  const std::lock_guard lock(*mutex);
+  if (owner == ::getpid()) return cache;
+  owner = ::getpid();
+  cache = nullptr;
+  const std::string mode = option(Option::Cache);
+  if (mode == "off") return cache;
+  const std::chrono::seconds wait(option_number(Option::CacheWait, 3600));
+  std::optional<DiskCache> disk;
+  if (mode != "memory") {
+    auto opened = open_default_disk_cache();
+    if (!opened) warn_once(opened.status().message());
+    if (opened) disk = std::move(*opened);
+  }
+  cache = new Cache(std::move(disk), wait);
+  return cache;
+}
+
+}  // namespace coda

@@ -1,0 +1,186 @@
+#include "runtime/cuda_kernel.h"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/assemble.h"
+#include "runtime/options.h"
+#include "runtime/tensor_map.h"
+#include "runtime/workspace.h"
+
+namespace coda {
+
+namespace {
+
+class Module {
+ public:
+  explicit Module(const Device& device) : device_(device) {}
+  ~Module() {
+    if (!module_) return;
+    const ContextScope scope(device_);
+    if (scope.status().ok()) (void)device_.cu().cuModuleUnload(module_);
+  }
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  Status load(std::span<const uint8_t> code, const KernelImage& image) {
+    const ContextScope scope(device_);
+    if (!scope.status().ok()) return scope.status();
+    const Driver& cu = device_.cu();
+    if (Status status = load_module(cu, code); !status.ok()) return status;
+    if (Status status = cu.cuModuleGetFunction(&function_, module_, image.entry.c_str()); !status.ok()) return status;
+    if (image.shared_bytes == 0) return {};
+    return cu.cuFuncSetAttribute(function_, kCuFunctionMaxDynamicShared, image.shared_bytes);
+  }
+  CuFunction function() const { return function_; }
+
+ private:
+  /// With the driver's own words on what it could not assemble.
+  Status load_module(const Driver& cu, std::span<const uint8_t> code) {
+    std::vector<char> log(8192);
+    int options[] = {kCuJitErrorLog, kCuJitErrorLogBytes};
+    void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
+    const CuResult result = cu.cuModuleLoadDataEx.raw(&module_, code.data(), 2, options, values);
+    if (result == kCuSuccess) return {};
+    log.back() = 0;
+    const Status status = cu.check(result, "cuModuleLoadDataEx");
+    return {status.code(), status.message() + (log[0] ? ":\n" + std::string(log.data()) : "")};
+  }
+
+  const Device& device_;
+  CuModule module_ = nullptr;
+  CuFunction function_ = nullptr;
+};
+
+class CudaKernel : public Kernel {
+ public:
+  CudaKernel(LaunchPlan plan, const Device& device)
+      : Kernel(std::move(plan), device.ordinal()),
+        device_(device),
+        module_(device),
+        workspaces_(device, image().workspaces),
+        check_pointers_(option_number(Option::CheckPointers, 1) != 0) {}
+
+  Status load() {
+    auto code = device_code(image());
+    if (!code) return code.status();
+    return module_.load(*code, image());
+  }
+
+  Status launch(std::span<const Argument> arguments, void* stream) override;
+
+ private:
+  Status check_pointers(std::span<const Argument> arguments) const;
+  /// Fills the tensor maps and the words that depend on them and on the workspaces.
+  Status fill_parameters(std::span<const Argument> arguments, CuStream stream, Binding& binding,
+                         std::vector<CuTensorMap>& block);
+  int64_t grid(const Binding& binding) const;
+
+  const Device& device_;
+  Module module_;
+  WorkspacePool workspaces_;
+  bool check_pointers_;
+};
+
+Status CudaKernel::check_pointers(std::span<const Argument> arguments) const {
+  const Driver& cu = device_.cu();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const auto* view = std::get_if<TensorView>(&arguments[i]);
+    if (!view || element_count(view->shape).value_or(0) == 0) continue;
+    const std::string& name = image().params[i].name;
+    const auto address = reinterpret_cast<CuDevicePtr>(view->data);
+    unsigned kind = 0;
+    const CuResult result = cu.cuPointerGetAttribute.raw(&kind, kCuPointerMemoryType, address);
+    if (result == kCuInvalidValue || kind == kCuMemoryHost) {
+      return argument_error(name, "its address is not device memory, though it was said to be on CUDA device " +
+                                      std::to_string(device()));
+    }
+    if (result != kCuSuccess) return cu.check(result, "cuPointerGetAttribute");
+    int ordinal = 0;
+    if (Status status = cu.cuPointerGetAttribute(&ordinal, kCuPointerDevice, address); !status.ok()) return status;
+    if (ordinal != device()) {
+      return argument_error(name, "its address is memory of CUDA device " + std::to_string(ordinal) +
+                                      ", expected of device " + std::to_string(device()));
+    }
+  }
+  return {};
+}
+
+Status CudaKernel::fill_parameters(std::span<const Argument> arguments, CuStream stream, Binding& binding,
+                                   std::vector<CuTensorMap>& block) {
+  if (!binding.workspace_bytes.empty()) {
+    std::array<void*, 16> addresses{};
+    const std::span<void*> used = std::span(addresses).first(binding.workspace_bytes.size());
+    if (Status status = workspaces_.get(stream, binding.workspace_bytes, used); !status.ok()) return status;
+    plan().set_workspaces(used, binding);
+  }
+  const auto& maps = image().tensor_maps;
+  uint64_t bits = 0;
+  for (size_t i = 0; i < maps.size(); ++i) {
+    block[i] = {};
+    const auto& view = std::get<TensorView>(arguments[static_cast<size_t>(maps[i].param)]);
+    const auto values = tensor_map_values(maps[i], plan().map_dims(i), binding.symbols, view);
+    if (values && encode_tensor_map(device_.cu(), *values, block[i])) bits |= uint64_t{1} << i;
+  }
+  plan().set_tensor_map_bits(bits, binding);
+  return {};
+}
+
+int64_t CudaKernel::grid(const Binding& binding) const {
+  // Persistent CTAs: as many clusters as fit the device, or one a tile group if there are fewer. One at least, for
+  // outputs that don't depend on any tile.
+  const int64_t cluster = image().cluster;
+  const int64_t most = std::max<int64_t>(device_.sm_count() / cluster, 1);
+  return std::clamp<int64_t>(binding.tiles / cluster, 1, most) * cluster;
+}
+
+Status CudaKernel::launch(std::span<const Argument> arguments, void* stream_handle) {
+  // One of each a thread: after a thread's first launches nothing here allocates.
+  thread_local Binding binding;
+  thread_local std::vector<CuTensorMap> block;
+
+  if (device_.cu().forked()) return device_.cu().forked_status();
+  if (Status status = plan().bind(arguments, device(), binding); !status.ok()) return status;
+  if (!binding.has_output) return {};
+
+  const ContextScope scope(device_);
+  if (!scope.status().ok()) return scope.status();
+  if (check_pointers_) {
+    if (Status status = check_pointers(arguments); !status.ok()) return status;
+  }
+  const auto stream = static_cast<CuStream>(stream_handle);
+  // The parameters as they lie in the kernel's parameter space: the maps, then the words.
+  const size_t maps = image().tensor_maps.size();
+  const size_t word_bytes = binding.words.size() * sizeof(int64_t);
+  block.resize(maps + (word_bytes + sizeof(CuTensorMap) - 1) / sizeof(CuTensorMap));
+  if (Status status = fill_parameters(arguments, stream, binding, block); !status.ok()) return status;
+  std::copy(binding.words.begin(), binding.words.end(), reinterpret_cast<int64_t*>(block.data() + maps));
+
+  size_t bytes = maps * sizeof(CuTensorMap) + word_bytes;
+  void* extra[] = {reinterpret_cast<void*>(kCuLaunchBuffer), block.data(), reinterpret_cast<void*>(kCuLaunchBufferSize),
+                   &bytes, reinterpret_cast<void*>(kCuLaunchEnd)};
+  const Status status = device_.cu().cuLaunchKernel(
+      module_.function(), static_cast<unsigned>(grid(binding)), 1, 1, static_cast<unsigned>(image().threads), 1, 1,
+      static_cast<unsigned>(image().shared_bytes), stream, nullptr, extra);
+  return status.ok() ? status : status.with_context("kernel '" + image().name + "'");
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<Kernel>> prepare_cuda(LaunchPlan plan, const Device& device) {
+  const KernelImage& image = plan.image();
+  if (Status status = device.runs(image.target); !status.ok()) return status;
+  if (image.shared_bytes > device.shared_bytes()) {
+    return Status(Code::Unsupported, "kernel '" + image.name + "' needs " + std::to_string(image.shared_bytes) +
+                                         " bytes of shared memory, CUDA device " + std::to_string(device.ordinal()) +
+                                         " has " + std::to_string(device.shared_bytes()));
+  }
+  if (image.threads < 1 || image.workspaces.size() > 16) {
+    return Status(Code::Corrupt, "kernel '" + image.name + "' has no usable launch geometry");
+  }
+  auto kernel = std::make_unique<CudaKernel>(std::move(plan), device);
+  if (Status status = kernel->load(); !status.ok()) return status.with_context("kernel '" + kernel->image().name + "'");
+  return std::unique_ptr<Kernel>(std::move(kernel));
+}
+
+}  // namespace coda

@@ -1,0 +1,26 @@
+// TMA tensor maps from their specifications and a launch's arguments.
+#pragma once
+
+#include "runtime/bind.h"
+#include "runtime/driver.h"
+
+namespace coda {
+
+/// What cuTensorMapEncodeTiled is given.
+struct TensorMapValues {
+  int data_type = 0, rank = 0, swizzle = 0;
+  uintptr_t address = 0;
+  uint64_t extents[5] = {};
+  uint64_t strides[4] = {};  ///< in bytes, of all axes but the innermost
+  uint32_t box[5] = {};
+};
+
+/// Nothing where the hardware can't address the tensor that way (TensorMapSpec says when); the kernel then loads by
+/// other means.
+std::optional<TensorMapValues> tensor_map_values(const TensorMapSpec& spec, const LaunchPlan::MapDims& dims,
+                                                 std::span<const int64_t> symbols, const TensorView& view);
+
+/// False if the driver refuses it too.
+bool encode_tensor_map(const Driver& cu, const TensorMapValues& values, CuTensorMap& map);
+
+}  // namespace coda
