@@ -38,7 +38,8 @@ bool Parser::spells(const Token& token, std::string_view text) {
 
 bool Parser::at_item() const {
   const bool fresh_line = at_ == 0 || lexed_.tokens[at_ - 1].kind == TokenKind::Newline;
-  return fresh_line && begins_item(peek());
+  const TokenKind next = peek(1).kind;
+  return fresh_line && begins_item(peek()) && (next == TokenKind::Name || next == TokenKind::String);
 }
 
 bool Parser::at_any(std::initializer_list<std::string_view> texts) const {
@@ -89,8 +90,10 @@ bool Parser::expect_close(const Token& open, bool after_element) {
   if (at_end) {
     report(DiagId::E0111, open.span, {std::string(open.text), close});
   } else {
-    unexpected(after_element ? "`,` or `" + close + "`" : "`" + close + "`")
-        .notes.push_back({open.span, "`" + std::string(open.text) + "` is open since here"});
+    Diagnostic& wrong = unexpected(after_element ? "`,` or `" + close + "`" : "`" + close + "`");
+    if (wrong.id == DiagId::E0110) {
+      wrong.notes.push_back({open.span, "`" + std::string(open.text) + "` is open since here"});
+    }
   }
   return false;
 }
