@@ -1,7 +1,7 @@
 // The pipeline, top to bottom.
 #include "runtime/jit/jit.h"
 
-#include <chrono>
+#include <algorithm>
 
 #include "compiler/elaborate/elaborate.h"
 #include "dsl/format.h"
@@ -25,37 +25,29 @@ class Pipeline {
   Pipeline(const CompileRequest& request, Compilation& result) : request_(request), result_(result) {}
 
   void run() {
-    auto module = step("parse", [&] { return load(); });
+    auto module = timed(result_.times, "parse", [&] { return load(); });
     if (!module) return;
     for (const RoutineInfo& routine : list_routines(*module)) result_.routines.push_back(routine.name);
     if (wants(Dump::Ast)) result_.dumps[Dump::Ast] = format(file_, *result_.sources, *result_.diagnostics).value_or("");
     if (request_.stage == Stage::Check) {
-      step("check", [&] {
+      timed(result_.times, "check", [&] {
         return check_module(*module, file_, *result_.sources, request_.bindings, *result_.diagnostics, disk_reader());
       });
       return;
     }
-    auto program = step("elaborate", [&] { return elaborated(*module, request_.bindings, *result_.diagnostics); });
+    auto program =
+        timed(result_.times, "elaborate", [&] { return elaborated(*module, request_.bindings, *result_.diagnostics); });
     if (!program) return;
     if (request_.stage == Stage::Elaborate) {
       keep(std::move(*program));
       return;
     }
-    if (!step("lower", [&] { return lower(*module, std::move(*program)); })) return;
+    if (!timed(result_.times, "lower", [&] { return lower(*module, std::move(*program)); })) return;
     if (request_.stage == Stage::Lower) return;
     generate(request_, result_);
   }
 
  private:
-  template <typename Body>
-  auto step(const char* name, Body body) {
-    const auto start = std::chrono::steady_clock::now();
-    auto value = body();
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    result_.times.push_back({name, took.count()});
-    return value;
-  }
-
   bool wants(Dump dump) const { return request_.dumps.count(dump) > 0; }
 
   std::optional<ast::Module> load() {
@@ -64,7 +56,7 @@ class Pipeline {
     if (!request_.text) {
       auto bytes = read_file(request_.path, kLargestSource);
       if (!bytes) {
-        result_.diagnostics->report(DiagId::E0501, Span(), {request_.path, bytes.status().message()});
+        result_.diagnostics->report(DiagId::E0501, Span(), {bytes.status().message()});
         return {};
       }
       text.assign(bytes->begin(), bytes->end());

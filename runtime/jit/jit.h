@@ -12,6 +12,7 @@
 #include "compiler/epilogue/epilogue.h"
 #include "dsl/diagnostics.h"
 #include "runtime/format/kernel_image.h"
+#include "runtime/jit/step.h"
 
 namespace coda {
 
@@ -47,11 +48,6 @@ struct CompileRequest {
   std::string target = "host";               ///< or "sm_90a"
   Stage stage = Stage::Assemble;
   std::set<Dump> dumps;
-};
-
-struct StepTime {
-  std::string name;
-  double milliseconds = 0;
 };
 
 /// What came of it. Parts that were not reached are absent; `diagnostics` says why.

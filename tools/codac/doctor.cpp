@@ -6,6 +6,7 @@
 #include "runtime/options.h"
 #include "tools/codac/command.h"
 #include "tools/codac/compile_options.h"
+#include "tools/codac/environment.h"
 #include "tools/codac/report.h"
 
 namespace coda {

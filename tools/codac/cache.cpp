@@ -1,0 +1,54 @@
+// codac cache: the folder of compiled kernels.
+#include "runtime/cache.h"
+
+#include <cstdio>
+
+#include "runtime/assemble.h"
+#include "tools/codac/command.h"
+#include "tools/codac/compile_options.h"
+#include "tools/codac/environment.h"
+#include "tools/codac/report.h"
+
+namespace coda {
+namespace {
+
+struct CacheOptions {
+  int64_t megabytes = -1;
+  bool clear = false;
+};
+
+int cache(const CacheOptions& options) {
+  auto disk = open_default_disk_cache();
+  if (!disk) return fail(kExitEnvironment, "no cache: " + disk.status().message());
+  if (options.clear) disk->trim(0);
+  if (options.megabytes >= 0) disk->trim(options.megabytes << 20);
+  std::printf("%s\n", describe_cache().c_str());
+  return kExitOk;
+}
+
+}  // namespace
+
+std::string describe_cache() {
+  auto disk = open_default_disk_cache();
+  if (!disk) return "none: " + disk.status().message();
+  const DiskCache::Usage usage = disk->usage();
+  return disk->folder() + ", " + std::to_string(usage.entries) + " entries, " +
+         with_prefix(static_cast<double>(usage.bytes), "B");
+}
+
+std::string describe_assembler() {
+  auto found = find_assembler();
+  if (!found) return "none (" + found.status().message() + "): the driver assembles when a kernel is loaded";
+  return found->path + ", " + found->version;
+}
+
+void add_cache(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("cache", "show or empty the folder of compiled kernels");
+  auto options = std::make_shared<CacheOptions>();
+  command->add_option("--trim", options->megabytes, "remove entries, least recently used first, down to this many MiB")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 30));
+  command->add_flag("--clear", options->clear, "remove all entries");
+  command->callback([options, &action] { action = [options] { return cache(*options); }; });
+}
+
+}  // namespace coda
