@@ -58,6 +58,17 @@ int64_t Dim::constant_term() const {
   return it == terms_.end() ? 0 : it->second;
 }
 
+std::vector<std::pair<Dim, int64_t>> Dim::monomials() const {
+  std::vector<std::pair<Dim, int64_t>> list;
+  for (const auto& [monomial, coefficient] : terms_) {
+    Dim one;
+    one.terms_[monomial] = 1;
+    one.normalise();
+    list.emplace_back(std::move(one), coefficient);
+  }
+  return list;
+}
+
 std::optional<Dim> Dim::divided_by(const Dim& divisor) const {
   if (divisor.is_zero()) return std::nullopt;
   if (is_zero()) return Dim();

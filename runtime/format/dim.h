@@ -39,6 +39,9 @@ class Dim {
   /// Is it a polynomial over 1, so that it needs no divisibility to be an integer (apart from opaque quotients)?
   bool is_integral() const { return denominator_ == 1; }
   bool is_zero() const { return terms_.empty(); }
+  /// The polynomial's monomials, each with coefficient 1, and their integer coefficients; over `denominator()`.
+  std::vector<std::pair<Dim, int64_t>> monomials() const;
+  int64_t denominator() const { return denominator_; }
   std::set<std::string> symbols() const;
 
   /// Value under `bindings`; nothing if a symbol is unbound, a quotient leaves a remainder, or the value overflows.
