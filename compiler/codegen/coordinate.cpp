@@ -104,6 +104,14 @@ Fraction Coord::factor_of(VarId variable) const {
   return {};
 }
 
+std::pair<std::vector<Coord>, Coord> Coord::split() const {
+  std::vector<Coord> variables;
+  for (const Term& term : terms_) variables.emplace_back().terms_.push_back(term);
+  Coord rest = *this;
+  rest.terms_.clear();
+  return {std::move(variables), std::move(rest)};
+}
+
 size_t Coord::hash() const {
   size_t h = static_cast<size_t>(constant_) * 0x9E3779B97F4A7C15u;
   const auto mix = [&h](size_t value) { h = (h ^ value) * 0x100000001B3u + (h >> 29); };

@@ -51,6 +51,8 @@ class Coord {
   std::optional<Dim> as_dim() const;
   std::optional<int64_t> as_constant() const;
   Fraction factor_of(VarId variable) const;
+  /// Its terms one by one, and what has no variable.
+  std::pair<std::vector<Coord>, Coord> split() const;
   bool operator==(const Coord&) const = default;
   size_t hash() const;
 
@@ -110,6 +112,7 @@ class Env {
   void set(const std::string& dim, Coord coordinate);
   void erase(const std::string& dim);
   const Coord* find(const std::string& dim) const;
+  const std::vector<std::pair<std::string, Coord>>& all() const { return coordinates_; }
 
  private:
   std::vector<std::pair<std::string, Coord>> coordinates_;  // few: a linear search beats a map

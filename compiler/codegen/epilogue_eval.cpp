@@ -161,6 +161,28 @@ void EpilogueEvaluator::bind_rows(const Coord& row, Env& env) {
   rows_.push_back(std::move(bound));
 }
 
+Coord EpilogueEvaluator::row_of(const Env& env) {
+  std::vector<Coord> digits;
+  for (const NamedDim& dim : epilogue_.rows) {
+    const Coord* coordinate = env.find(dim.name);
+    if (!coordinate) {
+      fail("no coordinate for row dimension '" + dim.name + "'");
+      return {};
+    }
+    digits.push_back(*coordinate);
+  }
+  for (auto it = rows_.rbegin(); it != rows_.rend(); ++it) {
+    if (it->digits == digits) return it->row;
+  }
+  Coord row;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    const Dim& extent = epilogue_.rows[i].extent;
+    const auto scaled = row.times(extent);
+    row = (scaled ? *scaled : bind(emitter_.int_mul(value_of(row), hooks_.extent(extent)))) + digits[i];
+  }
+  return row;
+}
+
 Answer EpilogueEvaluator::bind_columns(const ColumnSpace& columns, const Coord& column, Env& env, Val& predicate) {
   std::vector<Digit> wanted;
   for (const ColumnDigit& digit : columns.digits) wanted.push_back({digit.extent, digit.stride});
@@ -204,7 +226,9 @@ Val EpilogueEvaluator::evaluate_real(NodeId node, const Env& env, Val predicate)
 
 Val EpilogueEvaluator::compute(NodeId id, const Env& env, Val predicate) {
   const Node& node = graph_[id];
-  if (id == epilogue_.accumulator) return compute_accumulator(env, predicate);
+  if (id == epilogue_.accumulator) {
+    return hooks_.accumulator(row_of(env), *env.find(epilogue_.column.name), predicate);
+  }
   if (const auto it = statistics_.find(id); it != statistics_.end()) {
     return hooks_.statistic(*it->second, env, predicate);
   }
@@ -247,22 +271,6 @@ Val EpilogueEvaluator::compute_input(const Node& node, const Env& env, Val predi
   std::vector<Coord> index;
   for (const NamedDim& dim : param.dims) index.push_back(*env.find(dim.name));
   return hooks_.load(node.param, index, predicate);
-}
-
-Val EpilogueEvaluator::compute_accumulator(const Env& env, Val predicate) {
-  std::vector<Coord> digits;
-  for (const NamedDim& dim : epilogue_.rows) digits.push_back(*env.find(dim.name));
-  const Coord& column = *env.find(epilogue_.column.name);
-  for (auto it = rows_.rbegin(); it != rows_.rend(); ++it) {
-    if (it->digits == digits) return hooks_.accumulator(it->row, column, predicate);
-  }
-  Coord row;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    const Dim& extent = epilogue_.rows[i].extent;
-    const auto scaled = row.times(extent);
-    row = (scaled ? *scaled : bind(emitter_.int_mul(value_of(row), hooks_.extent(extent)))) + digits[i];
-  }
-  return hooks_.accumulator(row, column, predicate);
 }
 
 Val EpilogueEvaluator::compute_product(const Node& node, const Env& env, Val predicate) {

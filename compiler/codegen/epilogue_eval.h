@@ -59,6 +59,8 @@ class EpilogueEvaluator {
   /// Sets the row dimensions of `env` for row number `row`. With several row dimensions the digits are computed values
   /// (or affine where facts allow).
   void bind_rows(const Coord& row, Env& env);
+  /// The row number of an environment that has all row dimensions.
+  Coord row_of(const Env& env);
   /// Sets the column dimensions of `env` for column `column` of a region. Yes: set. No: the coordinate is skipped.
   /// Unknown: set, and `predicate` says (together with what it was) when the coordinate has such digits.
   Answer bind_columns(const ColumnSpace& columns, const Coord& column, Env& env, Val& predicate);
@@ -113,7 +115,6 @@ class EpilogueEvaluator {
 
   Val compute(NodeId id, const Env& env, Val predicate);
   Val compute_input(const Node& node, const Env& env, Val predicate);
-  Val compute_accumulator(const Env& env, Val predicate);
   Val compute_product(const Node& node, const Env& env, Val predicate);
   Val compute_sum(const Node& node, const Env& env, Val predicate);
   Val compute_apply(const Node& node, const Env& env, Val predicate);

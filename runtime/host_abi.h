@@ -1,0 +1,39 @@
+// What the code of a host image and the code that runs it agree on. A host image's object exports, for the entry `e`:
+//   e.geometry(words, HostGeometry*)                       the numbers of one launch
+//   e.tile<r>(words, accumulators, row, rows, column, columns)   everything a tile of region r does
+//   e.rows(words, begin, end)                              finish stage of row statistics, for a range of rows
+//   e.finish(words)                                        the rest of the finish stage
+// `words` is the argument block of the KernelImage. A tile's accumulators are f32 [segments][tile_rows][width].
+#pragma once
+
+#include <cstdint>
+
+namespace coda {
+
+inline constexpr int kHostMaxAxes = 4, kHostMaxSegments = 8, kHostMaxRegions = 64;
+
+/// A GEMM operand: element (outer, depth), the outer coordinate being the mixed-radix number of its axes.
+struct HostOperand {
+  int64_t address, dtype;
+  int64_t axes, extents[kHostMaxAxes], strides[kHostMaxAxes];  ///< outermost first, strides in elements
+  int64_t depth_stride;
+};
+
+struct HostRegion {
+  int64_t columns, segments, width;   ///< width: columns of a tile
+  int64_t offsets[kHostMaxSegments];  ///< column c of segment s is column offsets[s] + c of the GEMM
+};
+
+struct HostGeometry {
+  int64_t rows, depth, tile_rows, regions;
+  HostOperand a, b;
+  HostRegion region[kHostMaxRegions];
+};
+
+using HostGeometryFn = void (*)(const int64_t* words, HostGeometry* geometry);
+using HostTileFn = void (*)(const int64_t* words, const float* accumulators, int64_t row, int64_t rows, int64_t column,
+                            int64_t columns);
+using HostRowsFn = void (*)(const int64_t* words, int64_t begin, int64_t end);
+using HostFinishFn = void (*)(const int64_t* words);
+
+}  // namespace coda
