@@ -113,6 +113,7 @@ Value call_op(const CallSite& site, const Op& op) {
 Value unknown(const CallSite& site) {
   const std::string& name = site.call.callee.text;
   Context& context = site.context;
+  for (const ast::Argument* argument : site.positional()) evaluate(context, site.scope, *argument->value);
   if (site.scope.variables.count(name) > 0) return context.fail(DiagId::E0218, site.call.callee.span, {name});
   const SourceModule& module = *site.scope.module;
   if (module.routines.count(name) > 0) {

@@ -4,6 +4,21 @@
 
 namespace coda {
 
+namespace {
+
+/// Do the first and the last character belong together as parentheses around all of it?
+bool is_bracketed(const std::string& text) {
+  if (text.size() < 3 || text.front() != '(' || text.back() != ')') return false;
+  int depth = 0;
+  for (size_t i = 0; i + 1 < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (depth == 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 Diagnostic& Context::report(DiagId id, Span span, std::vector<std::string> arguments) {
   // The last frame whose call stands in a file of the user's: what is wrong inside the prelude is wrong with this call.
   size_t shown = frames.size();
@@ -13,6 +28,7 @@ Diagnostic& Context::report(DiagId id, Span span, std::vector<std::string> argum
   }
   const Span at = shown < frames.size() ? frames[shown].call : span;
   Diagnostic& diagnostic = diagnostics.report(id, at, std::move(arguments));
+  failed = failed || diagnostic.severity == Severity::Error;
   if (shown < frames.size()) {
     diagnostic.notes.push_back({span, "inside `" + frames[shown].function->name.text + "`, here"});
   }
@@ -31,8 +47,10 @@ Value Context::fail(DiagId id, Span span, std::vector<std::string> arguments) {
 std::string Context::quoted(Span span, const std::string& otherwise) const {
   constexpr uint32_t kLongestQuote = 40;
   if (!span.valid() || span.end <= span.begin || span.end - span.begin > kLongestQuote) return otherwise;
-  const std::string text(sources.text(span));
-  return text.find('\n') == std::string::npos ? text : otherwise;
+  std::string text(sources.text(span));
+  if (text.find('\n') != std::string::npos) return otherwise;
+  while (is_bracketed(text)) text = text.substr(1, text.size() - 2);
+  return text;
 }
 
 std::optional<DType> Context::find_type(const Scope& scope, const std::string& name) const {

@@ -28,7 +28,8 @@ struct Variable {
 /// The names of one body. Bodies do not nest: a `fn` sees its arguments and its own lets only.
 struct Scope {
   const SourceModule* module = nullptr;
-  bool is_routine = false;  ///< dimensions and type parameters of the routine are visible
+  bool is_routine = false;   ///< dimensions and type parameters of the routine are visible
+  bool is_constant = false;  ///< a default or a setting: nothing is visible but functions
   std::map<std::string, Variable> variables;
 };
 
@@ -44,6 +45,8 @@ struct Context {
   std::map<std::string, DType> types;  ///< type parameters
   bool declaring = false;              ///< an unknown name in an extent becomes a symbol (signatures, facts)
   bool signature_failed = false;       ///< a parameter could not be read
+  bool failed = false;                 ///< an error was reported
+  bool too_deep = false;               ///< the nesting was reported: once is enough
 
   /// The calls being inlined, outermost first.
   struct Frame {
@@ -61,7 +64,7 @@ struct Context {
   /// Reports at `span`; an error inside the prelude is shown at the user's call, and calls on the way become notes.
   Diagnostic& report(DiagId id, Span span, std::vector<std::string> arguments = {});
   Value fail(DiagId id, Span span, std::vector<std::string> arguments = {});
-  /// The text of an expression if it is short enough to be quoted, else `otherwise`.
+  /// The text of an expression, without parentheses around it, if it is short enough to be quoted; else `otherwise`.
   std::string quoted(Span span, const std::string& otherwise) const;
   /// The element type of this name: a type of the language or a type parameter.
   std::optional<DType> find_type(const Scope& scope, const std::string& name) const;

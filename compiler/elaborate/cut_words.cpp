@@ -21,7 +21,7 @@ std::optional<Subject> subject_of(const CallSite& site) {
   Value value = evaluate_tensor(context, site.scope, *site.positional()[0]->value);
   if (value.is_poison()) return std::nullopt;
   if (value.dims.empty()) {
-    context.report(DiagId::E0247, site.span, {context.quoted(value.span, "the argument"), "1"});
+    context.report(DiagId::E0247, site.span, {context.quoted(value.span, "the argument"), "no dimensions"});
     return std::nullopt;
   }
   size_t position = value.dims.size() - 1;

@@ -110,8 +110,11 @@ struct Evaluator {
     if (context.modules.find_function(*scope.module, name) || is_builtin(name)) {
       return context.fail(DiagId::E0217, span, {name});
     }
+    if (scope.is_constant) return context.fail(DiagId::E0270, span);
     std::vector<std::string> candidates;
-    for (const auto& [known, variable] : scope.variables) candidates.push_back(known);
+    for (const auto& [known, variable] : scope.variables) {
+      if (variable.set) candidates.push_back(known);
+    }
     const std::string nearest = nearest_name(name, candidates);
     if (scope.is_routine && nearest.empty()) {
       for (const std::string& dim : context.dims.names()) candidates.push_back(dim);
@@ -123,8 +126,9 @@ struct Evaluator {
 }  // namespace
 
 DepthGuard::DepthGuard(Context& context, Span span) : context_(context), ok_(++context.depth <= kMaxDepth) {
-  // Only the first overflow is reported: the way back up is poisoned.
-  if (context.depth == kMaxDepth + 1) context.report(DiagId::E0216, span);
+  if (ok_ || context.too_deep) return;
+  context.too_deep = true;
+  context.report(DiagId::E0216, span);
 }
 
 Value evaluate(Context& context, Scope& scope, const ast::Expr& expr) {
@@ -168,6 +172,7 @@ Value cast_to(Context& context, const Value& value, DType dtype, Span span) {
 std::optional<double> evaluate_constant(Context& context, const SourceModule& module, const ast::Expr& expr) {
   Scope scope;
   scope.module = &module;
+  scope.is_constant = true;
   const Value value = evaluate_tensor(context, scope, expr);
   if (value.is_poison()) return std::nullopt;
   const Node& node = context.graph()[value.node];

@@ -64,7 +64,7 @@ std::optional<ExtentRef> last_of(Context& context, Scope& scope, const ast::Call
   const Value value = evaluate_tensor(context, scope, *call.arguments[0].value);
   if (value.is_poison()) return std::nullopt;
   if (value.dims.empty()) {
-    context.report(DiagId::E0247, span, {context.quoted(value.span, "the argument"), "1"});
+    context.report(DiagId::E0247, span, {context.quoted(value.span, "the argument"), "no dimensions"});
     return std::nullopt;
   }
   return ref_to(value.dims.back().dim);

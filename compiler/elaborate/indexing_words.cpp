@@ -23,7 +23,8 @@ Value last_of(const CallSite& site) {
   const Value value = evaluate_tensor(site.context, site.scope, *site.call.arguments[0].value);
   if (value.is_poison()) return value;
   if (value.dims.empty()) {
-    return site.context.fail(DiagId::E0247, site.span, {site.context.quoted(value.span, "the argument"), "1"});
+    return site.context.fail(DiagId::E0247, site.span,
+                             {site.context.quoted(value.span, "the argument"), "no dimensions"});
   }
   const NamedDim& dim = value.dims.back().dim;
   Value result = Value::scalar(site.context.graph().extent(dim.extent), site.span);

@@ -23,7 +23,7 @@ std::optional<std::vector<Value>> parts_of(const CallSite& site) {
   for (const Value& part : parts) {
     if (part.is_poison() || !require_number(context, part)) return std::nullopt;
     if (part.dims.empty()) {
-      context.report(DiagId::E0247, part.span, {context.quoted(part.span, "the argument"), "1"});
+      context.report(DiagId::E0247, part.span, {context.quoted(part.span, "the argument"), "no dimensions"});
       return std::nullopt;
     }
     if (context.reads_inout(part.node)) {
@@ -134,7 +134,8 @@ Value join_flatten(const CallSite& site) {
     }
   } else {
     if (value.dims.size() < 2) {
-      return context.fail(DiagId::E0247, site.span, {context.quoted(value.span, "the argument"), "2"});
+      return context.fail(DiagId::E0247, site.span,
+                          {context.quoted(value.span, "the argument"), "fewer than two dimensions"});
     }
     positions = {value.dims.size() - 2, value.dims.size() - 1};
   }

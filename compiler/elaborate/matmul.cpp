@@ -37,11 +37,15 @@ Operand right_operand(const Value& value) {
   return result;
 }
 
-/// An operand's text with brackets around what binds weaker than a postfix.
+/// An operand's text, in parentheses if it is an operator's.
 std::string bracketed(Context& context, const Value& value, const std::string& otherwise) {
   const std::string text = context.quoted(value.span, otherwise);
-  const bool plain = text.find_first_of(" +-*/@<>=") == std::string::npos || text.back() == ')';
-  return plain ? text : "(" + text + ")";
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+    if (depth == 0 && std::string_view("+-*/@<>= ").find(c) != std::string_view::npos) return "(" + text + ")";
+  }
+  return text;
 }
 
 std::string transposed(const std::string& text) {
@@ -122,13 +126,6 @@ Value matmul(Context& context, const Value& left, const Value& right, Span span)
   if (a.kept) dims.push_back(*a.kept);
   if (b.kept) dims.push_back(*b.kept);
   if (!require_distinct(context, dims, right, span)) return Value::poison(span);
-  // A dimension that is summed in one operand and batch in the other would be summed in both.
-  for (const ValueDim& d : dims) {
-    if (d.dim == a.summed.dim) {
-      return context.fail(DiagId::E0243, span,
-                          {spelled(d.dim), spelled(a.summed.dim), spelled(left.dims), spelled(right.dims)});
-    }
-  }
   Value result = Value::scalar(context.graph().contract({left.node, right.node}, {a.summed.dim}, span), span);
   result.dims = std::move(dims);
   return result;

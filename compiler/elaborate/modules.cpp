@@ -49,9 +49,19 @@ void ModuleSet::collect(SourceModule& module) {
         .notes.push_back({it->second, "`" + name.text + "` is first defined here"});
     return false;
   };
+  auto report_repeated = [&](const std::vector<ast::Parameter>& parameters) {
+    std::map<std::string, Span> seen;
+    for (const ast::Parameter& parameter : parameters) {
+      const auto [it, is_new] = seen.emplace(parameter.name.text, parameter.name.span);
+      if (is_new) continue;
+      diagnostics_.report(DiagId::E0201, parameter.name.span, {parameter.name.text})
+          .notes.push_back({it->second, "`" + parameter.name.text + "` is first defined here"});
+    }
+  };
   for (const ast::Item& item : module.syntax->items) {
     if (const auto* function = std::get_if<ast::Function>(&item)) {
       if (define(function->name)) module.functions[function->name.text] = function;
+      report_repeated(function->parameters);
     } else if (const auto* routine = std::get_if<ast::Routine>(&item)) {
       if (define(routine->name)) module.routines[routine->name.text] = routine;
     } else if (const auto* grad = std::get_if<ast::Grad>(&item)) {

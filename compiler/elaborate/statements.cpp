@@ -32,6 +32,7 @@ void define_local(Context& context, Scope& scope, const ast::Name& name, Value v
                                           : "choose another name: a name means one value";
     context.report(DiagId::E0261, name.span, {name.text, way_out})
         .notes.push_back({existing->second.span, "`" + name.text + "` is defined here"});
+    if (is_target) existing->second.assigned = name.span;
     return;
   }
   Variable variable;
@@ -73,7 +74,7 @@ void collect_outputs(Context& context, const Scope& scope, const ast::Routine& r
       } else if (!variable.value.is_poison()) {
         context.program.outputs.push_back({static_cast<int>(i), variable.value.node});
       }
-    } else if (!variable.used) {
+    } else if (!variable.used && !context.failed) {  // what an error hides may use it
       context.report(DiagId::E0280, param.span, {param.name});
     }
   }

@@ -64,21 +64,35 @@ bool check_class(Context& context, const Param& param, const Value& value) {
   return false;
 }
 
+/// A target that is none. What was probably meant counts as assigned, so that nothing is said of it again.
+void report_no_output(Context& context, Scope& scope, const ast::Name& target, const Value& value, Span statement) {
+  std::vector<std::string> outputs;
+  for (const Param& param : context.program.params) {
+    if (param.role == Param::Role::Out || param.role == Param::Role::InOut) outputs.push_back(param.name);
+  }
+  const std::string nearest = nearest_name(target.text, outputs);
+  const std::string way_out = nearest.empty()
+                                  ? "name a value with `let " + target.text + " = …`; outputs are declared after `->`"
+                                  : "did you mean `" + nearest + "`?";
+  context.report(DiagId::E0260, target.span, {target.text, way_out});
+  if (!nearest.empty()) {
+    Variable& meant = scope.variables.at(nearest);
+    meant.set = true;
+    meant.assigned = statement;
+  }
+  Variable local;
+  local.value = value;
+  local.span = target.span;
+  scope.variables.emplace(target.text, std::move(local));
+}
+
 }  // namespace
 
 void store(Context& context, Scope& scope, const ast::Name& target, const Value& value, bool accumulate,
            Span statement) {
   const auto it = scope.variables.find(target.text);
   if (it == scope.variables.end() || it->second.role == Variable::Role::Local) {
-    std::vector<std::string> outputs;
-    for (const Param& param : context.program.params) {
-      if (param.role == Param::Role::Out || param.role == Param::Role::InOut) outputs.push_back(param.name);
-    }
-    const std::string nearest = nearest_name(target.text, outputs);
-    context.report(DiagId::E0260, target.span,
-                   {target.text,
-                    nearest.empty() ? "name a value with `let " + target.text + " = …`; outputs are declared after `->`"
-                                    : "did you mean `" + nearest + "`?"});
+    report_no_output(context, scope, target, value, statement);
     return;
   }
   Variable& variable = it->second;
