@@ -22,7 +22,7 @@ using CuGraphNode = struct CuGraphNodeTag*;
 struct CuUuid {
   char bytes[16];
 };
-struct alignas(64) CuTensorMap {
+struct alignas(128) CuTensorMap {
   uint64_t opaque[16];
 };
 

@@ -1,0 +1,35 @@
+#include "tests/runtime/count_allocations.h"
+
+#include <cstdlib>
+#include <new>
+
+#include "tests/runtime/fake_cuda/fake_cuda.h"
+
+namespace {
+
+thread_local bool counting = false;
+thread_local int allocations = 0;
+
+}  // namespace
+
+void* operator new(size_t bytes) {
+  if (counting && !fake_cuda::inside()) ++allocations;
+  if (void* memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+namespace coda {
+
+AllocationCount::AllocationCount() {
+  allocations = 0;
+  counting = true;
+}
+
+int AllocationCount::stop() {
+  counting = false;
+  return allocations;
+}
+
+}  // namespace coda

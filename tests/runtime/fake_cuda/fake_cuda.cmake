@@ -1,0 +1,12 @@
+# The fake driver is linked too, so that the tests can steer it; the runtime finds it by its path, as any driver.
+add_library(coda_fake_cuda SHARED ${CMAKE_CURRENT_LIST_DIR}/fake_cuda.cpp)
+target_link_libraries(coda_fake_cuda PRIVATE coda_options)
+target_link_libraries(test_runtime PRIVATE coda_fake_cuda)
+install(TARGETS coda_fake_cuda LIBRARY DESTINATION lib)
+
+# Our table of the driver's ABI is compared with the real header where there is one.
+find_path(CODA_CUDA_HEADER cuda.h PATHS /usr/local/cuda/include)
+if(CODA_CUDA_HEADER)
+  set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/../driver_table_test.cpp TARGET_DIRECTORY test_runtime
+    PROPERTIES COMPILE_OPTIONS "-isystem;${CODA_CUDA_HEADER};-DCODA_HAS_CUDA_HEADER")
+endif()

@@ -1,0 +1,370 @@
+#include "tests/runtime/fake_cuda/fake_cuda.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <set>
+
+using namespace coda;
+
+// The definitions below must agree with the table that the runtime loads.
+#define CODA_DRIVER(symbol, ...) extern "C" CuResult symbol(__VA_ARGS__);
+#include "runtime/driver_table.def"
+#undef CODA_DRIVER
+
+namespace {
+
+constexpr int kCaptureUnsupported = 900, kInvalidContext = 201, kInvalidDevice = 101, kNotFound = 500;
+
+struct Graph {
+  std::vector<fake_cuda::Launch> launches;
+};
+
+std::mutex mutex;
+fake_cuda::State state;
+std::map<CuStream, std::pair<uint64_t, Graph*>> capturing;  // stream -> capture id, graph
+std::set<CuStream> streams;
+thread_local std::vector<CuContext> contexts;
+thread_local int capture_mode = 0;
+thread_local int depth = 0;
+
+CuContext context_of(int device) {
+  return reinterpret_cast<CuContext>(uintptr_t{0x100} + static_cast<unsigned>(device));
+}
+int current_device() { return static_cast<int>(reinterpret_cast<uintptr_t>(contexts.back()) - 0x100); }
+
+/// Counts the call; its injected failure, or success.
+int enter(const char* name) {
+  const std::lock_guard lock(mutex);
+  ++state.calls[name];
+  const auto it = state.failures.find(name);
+  if (it == state.failures.end()) return kCuSuccess;
+  const int result = it->second;
+  state.failures.erase(it);
+  return result;
+}
+
+bool unsafe_in_capture() { return !capturing.empty() && capture_mode != kCuCaptureRelaxed; }
+
+struct Inside {
+  Inside() { ++depth; }
+  ~Inside() { --depth; }
+};
+
+#define ENTER()      \
+  const Inside here; \
+  if (const int failure = enter(__func__)) return failure
+#define NEED_CONTEXT() \
+  if (contexts.empty()) return kInvalidContext
+
+}  // namespace
+
+namespace fake_cuda {
+
+State snapshot() {
+  const std::lock_guard lock(mutex);
+  return state;
+}
+void reset() {
+  const std::lock_guard lock(mutex);
+  auto memory = std::move(state.memory);
+  state = State();
+  state.memory = std::move(memory);
+}
+void fail_next(const std::string& call, int result) {
+  const std::lock_guard lock(mutex);
+  state.failures[call] = result;
+}
+void on_launch(std::function<void(const Launch&)> function) {
+  const std::lock_guard lock(mutex);
+  state.on_launch = std::move(function);
+}
+bool inside() { return depth > 0; }
+std::string library_path() {
+  Dl_info info{};
+  dladdr(reinterpret_cast<void*>(&library_path), &info);
+  return info.dli_fname;
+}
+
+}  // namespace fake_cuda
+
+CuResult cuInit(unsigned) {
+  ENTER();
+  return kCuSuccess;
+}
+CuResult cuDriverGetVersion(int* version) {
+  ENTER();
+  *version = 13000;
+  return kCuSuccess;
+}
+CuResult cuGetErrorName(CuResult result, const char** name) {
+  *name = result == kCuOutOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_FAKE";
+  return kCuSuccess;
+}
+CuResult cuGetErrorString(CuResult result, const char** text) {
+  *text = result == kCuOutOfMemory ? "out of memory" : "a fake error";
+  return kCuSuccess;
+}
+CuResult cuDeviceGetCount(int* count) {
+  ENTER();
+  *count = state.devices;
+  return kCuSuccess;
+}
+CuResult cuDeviceGet(CuDevice* device, int ordinal) {
+  ENTER();
+  *device = ordinal;
+  return ordinal < state.devices ? kCuSuccess : kInvalidDevice;
+}
+CuResult cuDeviceGetName(char* name, int bytes, CuDevice device) {
+  std::strncpy(name, device == 0 ? "Fake H200" : "Fake A100", static_cast<size_t>(bytes));
+  return kCuSuccess;
+}
+CuResult cuDeviceGetAttribute(int* value, int attribute, CuDevice device) {
+  const std::map<int, std::pair<int, int>> values = {{kCuAttributeMajor, {9, 8}},
+                                                     {kCuAttributeMinor, {0, 0}},
+                                                     {kCuAttributeSmCount, {132, 108}},
+                                                     {kCuAttributeSharedOptin, {232448, 166912}}};
+  const auto it = values.find(attribute);
+  if (it == values.end()) return kCuInvalidValue;
+  *value = device == 0 ? it->second.first : it->second.second;
+  return kCuSuccess;
+}
+CuResult cuDeviceTotalMem_v2(size_t* bytes, CuDevice) {
+  *bytes = size_t{1} << 37;
+  return kCuSuccess;
+}
+CuResult cuDevicePrimaryCtxRetain(CuContext* context, CuDevice device) {
+  ENTER();
+  *context = context_of(device);
+  return kCuSuccess;
+}
+CuResult cuCtxGetCurrent(CuContext* context) {
+  ENTER();
+  *context = contexts.empty() ? nullptr : contexts.back();
+  return kCuSuccess;
+}
+CuResult cuCtxPushCurrent_v2(CuContext context) {
+  ENTER();
+  contexts.push_back(context);
+  return kCuSuccess;
+}
+CuResult cuCtxPopCurrent_v2(CuContext* context) {
+  NEED_CONTEXT();
+  *context = contexts.back();
+  contexts.pop_back();
+  return kCuSuccess;
+}
+CuResult cuCtxSynchronize() { return kCuSuccess; }
+
+CuResult cuMemAlloc_v2(CuDevicePtr* address, size_t bytes) {
+  ENTER();
+  NEED_CONTEXT();
+  const std::lock_guard lock(mutex);
+  if (unsafe_in_capture()) return kCaptureUnsupported;
+  if (bytes == 0 || bytes > size_t{1} << 36) return bytes == 0 ? kCuInvalidValue : kCuOutOfMemory;
+  void* memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  std::memset(memory, 0xa5, bytes);
+  state.memory[reinterpret_cast<uintptr_t>(memory)] = {bytes, current_device()};
+  *address = reinterpret_cast<uintptr_t>(memory);
+  return kCuSuccess;
+}
+CuResult cuMemFree_v2(CuDevicePtr address) {
+  ENTER();
+  const std::lock_guard lock(mutex);
+  if (state.memory.erase(static_cast<uintptr_t>(address)) != 1) return kCuInvalidValue;
+  std::free(reinterpret_cast<void*>(address));
+  return kCuSuccess;
+}
+CuResult cuMemcpyHtoDAsync_v2(CuDevicePtr to, const void* from, size_t bytes, CuStream) {
+  ENTER();
+  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  return kCuSuccess;
+}
+CuResult cuMemcpyDtoHAsync_v2(void* to, CuDevicePtr from, size_t bytes, CuStream) {
+  ENTER();
+  std::memcpy(to, reinterpret_cast<void*>(from), bytes);
+  return kCuSuccess;
+}
+CuResult cuMemsetD8Async(CuDevicePtr at, unsigned char value, size_t bytes, CuStream) {
+  ENTER();
+  std::memset(reinterpret_cast<void*>(at), value, bytes);
+  return kCuSuccess;
+}
+CuResult cuPointerGetAttribute(void* value, int attribute, CuDevicePtr address) {
+  ENTER();
+  const std::lock_guard lock(mutex);
+  auto it = state.memory.upper_bound(static_cast<uintptr_t>(address));
+  if (it == state.memory.begin()) return kCuInvalidValue;
+  --it;
+  if (address >= it->first + it->second.first) return kCuInvalidValue;
+  const int result = attribute == kCuPointerMemoryType ? static_cast<int>(kCuMemoryDevice) : it->second.second;
+  std::memcpy(value, &result, sizeof(result));
+  return kCuSuccess;
+}
+
+CuResult cuStreamCreate(CuStream* stream, unsigned) {
+  ENTER();
+  NEED_CONTEXT();
+  static uintptr_t next = 0x1000;
+  const std::lock_guard lock(mutex);
+  *stream = reinterpret_cast<CuStream>(next++);
+  streams.insert(*stream);
+  return kCuSuccess;
+}
+CuResult cuStreamDestroy_v2(CuStream stream) {
+  ENTER();
+  const std::lock_guard lock(mutex);
+  return streams.erase(stream) == 1 ? kCuSuccess : kCuInvalidValue;
+}
+CuResult cuStreamSynchronize(CuStream stream) {
+  ENTER();
+  const std::lock_guard lock(mutex);
+  return capturing.contains(stream) || unsafe_in_capture() ? kCaptureUnsupported : kCuSuccess;
+}
+CuResult cuStreamGetCaptureInfo_v2(CuStream stream, int* status, unsigned long* id, CuGraph*, const CuGraphNode**,
+                                   size_t*) {
+  ENTER();
+  const std::lock_guard lock(mutex);
+  const auto it = capturing.find(stream);
+  *status = it == capturing.end() ? kCuCaptureNone : kCuCaptureActive;
+  if (it != capturing.end()) *id = it->second.first;
+  return kCuSuccess;
+}
+CuResult cuStreamBeginCapture_v2(CuStream stream, int) {
+  const std::lock_guard lock(mutex);
+  capturing[stream] = {++state.captures, new Graph};
+  return kCuSuccess;
+}
+CuResult cuStreamEndCapture(CuStream stream, CuGraph* graph) {
+  const std::lock_guard lock(mutex);
+  *graph = reinterpret_cast<CuGraph>(capturing.at(stream).second);
+  capturing.erase(stream);
+  return kCuSuccess;
+}
+CuResult cuThreadExchangeStreamCaptureMode(int* mode) {
+  ENTER();
+  std::swap(*mode, capture_mode);
+  return kCuSuccess;
+}
+CuResult cuGraphInstantiateWithFlags(CuGraphExec* executable, CuGraph graph, unsigned long long) {
+  *executable = reinterpret_cast<CuGraphExec>(new Graph(*reinterpret_cast<Graph*>(graph)));
+  return kCuSuccess;
+}
+CuResult cuGraphLaunch(CuGraphExec executable, CuStream) {
+  const std::lock_guard lock(mutex);
+  const auto& launches = reinterpret_cast<Graph*>(executable)->launches;
+  state.launches.insert(state.launches.end(), launches.begin(), launches.end());
+  return kCuSuccess;
+}
+CuResult cuGraphExecDestroy(CuGraphExec executable) {
+  delete reinterpret_cast<Graph*>(executable);
+  return kCuSuccess;
+}
+CuResult cuGraphDestroy(CuGraph graph) {
+  delete reinterpret_cast<Graph*>(graph);
+  return kCuSuccess;
+}
+
+CuResult cuEventCreate(CuEvent* event, unsigned) {
+  ENTER();
+  *event = reinterpret_cast<CuEvent>(uintptr_t{0x77});
+  return kCuSuccess;
+}
+CuResult cuEventDestroy_v2(CuEvent) { return kCuSuccess; }
+CuResult cuEventRecord(CuEvent, CuStream) { return kCuSuccess; }
+CuResult cuEventSynchronize(CuEvent) { return kCuSuccess; }
+CuResult cuEventElapsedTime(float* time, CuEvent, CuEvent) {
+  *time = 1.5f;
+  return kCuSuccess;
+}
+
+CuResult cuModuleLoadDataEx(CuModule* module, const void* data, unsigned options, int* names, void** values) {
+  if (const int failure = enter(__func__)) {
+    for (unsigned i = 0; i < options; ++i) {
+      if (names[i] == kCuJitErrorLog) std::strcpy(static_cast<char*>(values[i]), "ptxas fatal: a fake reason");
+    }
+    return failure;
+  }
+  NEED_CONTEXT();
+  *module = static_cast<CuModule>(const_cast<void*>(data));
+  return data ? kCuSuccess : kCuInvalidValue;
+}
+CuResult cuModuleUnload(CuModule) {
+  ENTER();
+  return kCuSuccess;
+}
+CuResult cuModuleGetFunction(CuFunction* function, CuModule, const char* name) {
+  ENTER();
+  static std::set<std::string> names;
+  const std::lock_guard lock(mutex);
+  if (!*name) return kNotFound;
+  *function = reinterpret_cast<CuFunction>(const_cast<std::string*>(&*names.insert(name).first));
+  return kCuSuccess;
+}
+CuResult cuFuncGetAttribute(int* value, int attribute, CuFunction) {
+  *value = state.function_attributes[attribute];
+  return kCuSuccess;
+}
+CuResult cuFuncSetAttribute(CuFunction, int attribute, int value) {
+  ENTER();
+  const std::lock_guard lock(mutex);
+  state.function_attributes[attribute] = value;
+  return kCuSuccess;
+}
+CuResult cuLaunchKernel(CuFunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                        unsigned bz, unsigned shared, CuStream stream, void** arguments, void** extra) {
+  ENTER();
+  NEED_CONTEXT();
+  if (gx == 0 || bx == 0 || gy * gz * by * bz != 1 || arguments || !extra) return kCuInvalidValue;
+  fake_cuda::Launch launch{*reinterpret_cast<std::string*>(function), gx, bx, shared, stream, {}};
+  const void* buffer = nullptr;
+  size_t bytes = 0;
+  for (void** item = extra; reinterpret_cast<uintptr_t>(*item) != kCuLaunchEnd; item += 2) {
+    if (reinterpret_cast<uintptr_t>(*item) == kCuLaunchBuffer) buffer = item[1];
+    if (reinterpret_cast<uintptr_t>(*item) == kCuLaunchBufferSize) bytes = *static_cast<size_t*>(item[1]);
+  }
+  launch.parameters.resize(bytes / 8);
+  std::memcpy(launch.parameters.data(), buffer, bytes);
+  std::function<void(const fake_cuda::Launch&)> run;
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto it = capturing.find(stream); it != capturing.end()) {
+      it->second.second->launches.push_back(launch);
+      return kCuSuccess;
+    }
+    run = state.on_launch;
+    if (!run) state.launches.push_back(launch);
+  }
+  if (run) run(launch);
+  return kCuSuccess;
+}
+CuResult cuTensorMapEncodeTiled(CuTensorMap* map, int type, uint32_t rank, void* address, const uint64_t* extents,
+                                const uint64_t* strides, const uint32_t* box, const uint32_t* steps, int interleave,
+                                int swizzle, int, int fill) {
+  ENTER();
+  fake_cuda::EncodedMap encoded{fake_cuda::kMapMagic, reinterpret_cast<uintptr_t>(address), rank,
+                                static_cast<uint64_t>(type)};
+  if (reinterpret_cast<uintptr_t>(map) % 64 != 0 || encoded.address % 16 != 0 || rank < 1 || rank > 5 || interleave ||
+      fill) {
+    return kCuInvalidValue;
+  }
+  for (uint32_t i = 0; i < rank; ++i) {
+    if (extents[i] == 0 || extents[i] > uint64_t{1} << 32 || box[i] == 0 || box[i] > 256 || steps[i] != 1) {
+      return kCuInvalidValue;
+    }
+    encoded.extents[i] = extents[i];
+    if (i > 0 && (strides[i - 1] % 16 != 0 || strides[i - 1] >= uint64_t{1} << 40)) return kCuInvalidValue;
+    if (i > 0) encoded.strides[i - 1] = strides[i - 1];
+  }
+  encoded.box01 = box[0] | (rank > 1 ? uint64_t{box[1]} << 32 : 0);
+  encoded.swizzle = static_cast<uint64_t>(swizzle);
+  static_assert(sizeof(encoded) <= sizeof(CuTensorMap));
+  std::memcpy(map, &encoded, sizeof(encoded));
+  return kCuSuccess;
+}
+CuResult cuDeviceGetUuid_v2(CuUuid* uuid, CuDevice device) {
+  std::memset(uuid, device + 1, sizeof(*uuid));
+  return kCuSuccess;
+}

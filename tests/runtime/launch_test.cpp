@@ -1,0 +1,374 @@
+// Launches against the fake driver.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <thread>
+
+#include "runtime/device.h"
+#include "runtime/kernel.h"
+#include "tests/runtime/count_allocations.h"
+#include "tests/runtime/fake_cuda/fake_cuda.h"
+#include "tests/runtime/sample_image.h"
+
+using namespace coda;
+
+namespace {
+
+/// Before main(), and so before anything asks for the driver.
+const bool chosen = [] {
+  setenv("CODA_CUDA_DRIVER_PATH", fake_cuda::library_path().c_str(), 1);
+  return true;
+}();
+
+KernelImage cubin_image() {
+  KernelImage image = testing::sample_image();
+  image.code_kind = CodeKind::Cubin;
+  return image;
+}
+
+std::unique_ptr<Kernel> prepared(KernelImage image) {
+  auto kernel = prepare(std::make_shared<KernelImage>(std::move(image)), 0);
+  INFO(kernel.status().message());
+  REQUIRE(kernel.ok());
+  return std::move(*kernel);
+}
+
+const Device& device(int ordinal = 0) {
+  auto found = Device::get(ordinal);
+  INFO(found.status().message());
+  REQUIRE(found.ok());
+  return **found;
+}
+
+/// The sample's arguments, in the fake device's memory.
+struct Tensors {
+  explicit Tensors(int64_t m = 300, int64_t f = 512, int64_t k = 64) {
+    add(DType::BF16, {m, k});
+    add(DType::BF16, {2 * f, k});
+    add(DType::F32, {m});
+    arguments.push_back(2.5);
+    add(DType::BF16, {m, f});
+  }
+  void add(DType dtype, Sizes shape) {
+    auto tensor = DeviceTensor::create(device(), dtype, shape);
+    REQUIRE(tensor.ok());
+    arguments.push_back(tensor->view);
+    memory.push_back(std::move(*tensor));
+  }
+  TensorView& view(size_t i) { return std::get<TensorView>(arguments[i]); }
+  std::vector<Argument> arguments;
+  std::vector<DeviceTensor> memory;
+};
+
+fake_cuda::EncodedMap map_of(const fake_cuda::Launch& launch, size_t index) {
+  fake_cuda::EncodedMap map{};
+  std::memcpy(&map, launch.parameters.data() + 16 * index, sizeof(map));
+  return map;
+}
+
+constexpr size_t kFirstWord = 32, kWorkspaceWord = kFirstWord + 11, kMapsWord = kFirstWord + 13;
+
+}  // namespace
+
+TEST_CASE("a launch passes tensor maps, words and geometry") {
+  fake_cuda::reset();
+  const auto kernel = prepared(cubin_image());
+  Tensors tensors;
+  const auto stream = reinterpret_cast<void*>(uintptr_t{0x55});
+  REQUIRE(kernel->launch(tensors.arguments, stream).ok());
+  const auto state = fake_cuda::snapshot();
+  REQUIRE(state.launches.size() == 1);
+  const fake_cuda::Launch& launch = state.launches[0];
+  CHECK(launch.entry == "gate_up");
+  CHECK(launch.grid == 16);  // 4 row tiles by 4 column tiles, fewer than SMs
+  CHECK(launch.threads == 384);
+  CHECK(launch.shared == 200 * 1024);
+  CHECK(state.function_attributes.at(kCuFunctionMaxDynamicShared) == 200 * 1024);
+  CHECK(launch.stream == stream);
+  REQUIRE(launch.parameters.size() == kFirstWord + 14);
+  CHECK(launch.parameters[kFirstWord] == reinterpret_cast<uintptr_t>(tensors.view(0).data));
+  CHECK(launch.parameters[kFirstWord + 8] == 300);
+  CHECK(launch.parameters[kMapsWord] == 3);
+
+  const auto a = map_of(launch, 0), b = map_of(launch, 1);
+  CHECK(a.magic == fake_cuda::kMapMagic);
+  CHECK(a.address == reinterpret_cast<uintptr_t>(tensors.view(0).data));
+  CHECK(a.type == kCuTensorBfloat16);
+  CHECK(a.extents[0] == 64);
+  CHECK(a.extents[1] == 300);
+  CHECK(a.strides[0] == 128);
+  CHECK(a.box01 == (64 | uint64_t{128} << 32));
+  CHECK(b.address == reinterpret_cast<uintptr_t>(tensors.view(1).data) + 512 * 64 * 2);  // the second half
+  CHECK(b.extents[1] == 512);
+
+  Tensors large(8192, 14336, 64);
+  REQUIRE(kernel->launch(large.arguments, stream).ok());
+  CHECK(fake_cuda::snapshot().launches[1].grid == 132);
+}
+
+TEST_CASE("what a tensor map can't address is left to the kernel") {
+  fake_cuda::reset();
+  const auto kernel = prepared(cubin_image());
+  auto bits = [&](auto change) {
+    Tensors tensors;
+    change(tensors);
+    INFO(kernel->launch(tensors.arguments, nullptr).message());
+    REQUIRE(kernel->launch(tensors.arguments, nullptr).ok());
+    return fake_cuda::snapshot().launches.back().parameters[kMapsWord];
+  };
+  CHECK(bits([](Tensors&) {}) == 3);
+  CHECK(bits([](Tensors& t) { t.view(0).strides[0] = 68; }) == 2);
+  CHECK(bits([](Tensors& t) { t.view(0).data = static_cast<char*>(t.view(0).data) + 2; }) == 2);
+  CHECK(bits([](Tensors& t) { t = Tensors(300, 512, 0); }) == 0);
+  CHECK(bits([](Tensors& t) {
+          t = Tensors(1, 512, 64);
+          t.view(0).strides[0] = 3;
+        }) == 3);  // one row: any stride
+  fake_cuda::fail_next("cuTensorMapEncodeTiled", kCuInvalidValue);
+  Tensors tensors;
+  REQUIRE(kernel->launch(tensors.arguments, nullptr).ok());
+  CHECK(fake_cuda::snapshot().launches.back().parameters[kMapsWord] == 2);
+}
+
+TEST_CASE("without output elements nothing is launched; without tiles one cluster is") {
+  fake_cuda::reset();
+  auto kernel = prepared(cubin_image());
+  Tensors no_rows(0, 512, 64), no_columns(300, 0, 64);
+  CHECK(kernel->launch(no_rows.arguments, nullptr).ok());
+  CHECK(kernel->launch(no_columns.arguments, nullptr).ok());
+  CHECK(fake_cuda::snapshot().launches.empty());
+
+  KernelImage image = cubin_image();
+  image.params.push_back({"sum", ParamSpec::Role::Out, DType::F32, {Dim::symbol("M")}, {}});
+  kernel = prepared(image);
+  no_columns.add(DType::F32, {300});
+  CHECK(kernel->launch(no_columns.arguments, nullptr).ok());
+  REQUIRE(fake_cuda::snapshot().launches.size() == 1);
+  CHECK(fake_cuda::snapshot().launches[0].grid == 2);
+}
+
+TEST_CASE("addresses must be memory of the kernel's device") {
+  fake_cuda::reset();
+  const auto kernel = prepared(cubin_image());
+  Tensors tensors;
+  alignas(16) static char host[1 << 17];
+  tensors.view(0).data = host;
+  CHECK(kernel->launch(tensors.arguments, nullptr).message() ==
+        "argument 'x': its address is not device memory, though it was said to be on CUDA device 0");
+  auto elsewhere = DeviceTensor::create(device(1), DType::BF16, {300, 64});
+  REQUIRE(elsewhere.ok());
+  tensors.view(0).data = elsewhere->view.data;
+  CHECK(kernel->launch(tensors.arguments, nullptr).message() ==
+        "argument 'x': its address is memory of CUDA device 1, expected of device 0");
+  tensors.view(0).device = kHostDevice;
+  CHECK(kernel->launch(tensors.arguments, nullptr).message() ==
+        "argument 'x': it is in host memory, expected in memory of CUDA device 0");
+  CHECK(fake_cuda::snapshot().launches.empty());
+}
+
+TEST_CASE("preparing refuses the wrong architecture, device and size") {
+  fake_cuda::reset();
+  const auto image = std::make_shared<KernelImage>(cubin_image());
+  CHECK(prepare(image, 1).status().message() ==
+        "the code is for sm_90a, but CUDA device 1 (Fake A100) is sm_80; compile the kernel for that");
+  CHECK(prepare(image, 2).status().code() == Code::NotFound);
+  CHECK(prepare(image, kHostDevice).status().code() == Code::Unsupported);
+  KernelImage big = *image;
+  big.shared_bytes = 300 * 1024;
+  CHECK(prepare(std::make_shared<KernelImage>(big), 0).status().message().find("bytes of shared memory") !=
+        std::string::npos);
+  CHECK(device(0).runs("sm_90").ok());
+  CHECK_FALSE(device(0).runs("sm_80").ok());
+  CHECK_FALSE(device(0).runs("sm_100a").ok());
+  CHECK(device(1).runs("sm_80").ok());
+  CHECK_FALSE(device(1).runs("sm_86").ok());
+  CHECK_FALSE(device(1).runs("nonsense").ok());
+}
+
+TEST_CASE("a driver's failure names the call, and nothing is left behind") {
+  fake_cuda::reset();
+  const auto image = std::make_shared<KernelImage>(cubin_image());
+  fake_cuda::fail_next("cuModuleLoadDataEx", 218);
+  CHECK(prepare(image, 0).status().message() ==
+        "kernel 'gate_up': cuModuleLoadDataEx failed: a fake error (CUDA_ERROR_FAKE, 218):\n"
+        "ptxas fatal: a fake reason");
+  const auto kernel = prepared(*image);
+  Tensors tensors;
+  const size_t before = fake_cuda::snapshot().memory.size();
+  fake_cuda::fail_next("cuMemAlloc_v2", kCuOutOfMemory);
+  const Status status = kernel->launch(tensors.arguments, nullptr);
+  CHECK(status.code() == Code::OutOfMemory);
+  CHECK(status.message().find("workspace: allocating") == 0);
+  CHECK(status.message().find("cuMemAlloc_v2 failed: out of memory") != std::string::npos);
+  fake_cuda::fail_next("cuMemsetD8Async", 1);
+  CHECK_FALSE(kernel->launch(tensors.arguments, nullptr).ok());
+  CHECK(fake_cuda::snapshot().memory.size() == before);
+  fake_cuda::fail_next("cuLaunchKernel", 701);
+  CHECK(kernel->launch(tensors.arguments, nullptr).message() ==
+        "kernel 'gate_up': cuLaunchKernel failed: a fake error (CUDA_ERROR_FAKE, 701)");
+  CHECK(kernel->launch(tensors.arguments, nullptr).ok());
+}
+
+TEST_CASE("workspaces are zeroed once, kept by stream, and grow") {
+  fake_cuda::reset();
+  const size_t before = fake_cuda::snapshot().memory.size();
+  {
+    const auto kernel = prepared(cubin_image());
+    Tensors small(256), large(8192);
+    const auto stream = [](uintptr_t n) { return reinterpret_cast<void*>(n); };
+    auto workspace = [&](Tensors& tensors, uintptr_t n) {
+      REQUIRE(kernel->launch(tensors.arguments, stream(n)).ok());
+      return reinterpret_cast<uint8_t*>(fake_cuda::snapshot().launches.back().parameters[kWorkspaceWord]);
+    };
+    uint8_t* const first = workspace(small, 0x21);
+    CHECK(std::all_of(first, first + 256 * 4, [](uint8_t byte) { return byte == 0; }));
+    first[0] = 7;
+    CHECK(workspace(small, 0x21) == first);
+    CHECK(first[0] == 7);
+    CHECK(workspace(small, 0x22) != first);
+    uint8_t* const grown = workspace(large, 0x21);
+    CHECK(grown != first);
+    CHECK(grown[0] == 0);
+    CHECK(workspace(small, 0x21) == grown);
+    CHECK(first[0] == 7);  // still there: work in flight may use it
+  }
+  CHECK(fake_cuda::snapshot().memory.size() == before);
+}
+
+TEST_CASE("launches can be captured, even the first, and a captured graph has a workspace of its own") {
+  fake_cuda::reset();
+  const auto kernel = prepared(cubin_image());
+  Tensors tensors;
+  auto stream = Stream::create(device());
+  REQUIRE(stream.ok());
+  const Driver& cu = device().cu();
+  auto capture = [&] {
+    REQUIRE(cu.cuStreamBeginCapture_v2(stream->get(), kCuCaptureThreadLocal).ok());
+    const Status status = kernel->launch(tensors.arguments, stream->get());
+    INFO(status.message());
+    REQUIRE(status.ok());
+    CuGraph graph = nullptr;
+    CuGraphExec executable = nullptr;
+    REQUIRE(cu.cuStreamEndCapture(stream->get(), &graph).ok());
+    REQUIRE(cu.cuGraphInstantiateWithFlags(&executable, graph, 0).ok());
+    CHECK(fake_cuda::snapshot().launches.empty());
+    REQUIRE(cu.cuGraphLaunch(executable, stream->get()).ok());
+    REQUIRE(cu.cuGraphExecDestroy(executable).ok());
+    REQUIRE(cu.cuGraphDestroy(graph).ok());
+    const auto launches = fake_cuda::snapshot().launches;
+    REQUIRE(launches.size() == 1);
+    fake_cuda::reset();
+    return launches[0].parameters[kWorkspaceWord];
+  };
+  const uint64_t first = capture();
+  REQUIRE(kernel->launch(tensors.arguments, stream->get()).ok());
+  CHECK(fake_cuda::snapshot().launches[0].parameters[kWorkspaceWord] != first);
+}
+
+TEST_CASE("a steady launch does not allocate, with fresh addresses and shapes too") {
+  fake_cuda::reset();
+  const auto kernel = prepared(cubin_image());
+  Tensors first(512, 512, 64), second(300, 256, 128);
+  REQUIRE(kernel->launch(first.arguments, nullptr).ok());
+  for (Tensors* tensors : {&first, &second}) {
+    AllocationCount count;
+    const Status status = kernel->launch(tensors->arguments, nullptr);
+    CHECK(count.stop() == 0);
+    CHECK(status.ok());
+  }
+  AllocationCount count;
+  const std::string text(100, 'x');
+  CHECK(count.stop() == 1);
+}
+
+TEST_CASE("threads launch one kernel at once") {
+  fake_cuda::reset();
+  const auto kernel = prepared(cubin_image());
+  Tensors tensors;
+  constexpr int kThreads = 8, kLaunches = 200;
+  std::vector<std::thread> threads;
+  std::atomic<int> failed{0};
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      // Pairs of threads share a stream; each thread has its own scalar.
+      auto arguments = tensors.arguments;
+      arguments[3] = static_cast<double>(t);
+      for (int i = 0; i < kLaunches; ++i) {
+        failed +=
+            !kernel->launch(arguments, reinterpret_cast<void*>(uintptr_t{0x30} + static_cast<unsigned>(t / 2))).ok();
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  CHECK(failed == 0);
+  const auto launches = fake_cuda::snapshot().launches;
+  REQUIRE(launches.size() == kThreads * kLaunches);
+  std::map<CuStream, std::set<uint64_t>> workspaces;
+  std::map<uint64_t, int> scalars;
+  std::set<uint64_t> all;
+  for (const auto& launch : launches) {
+    workspaces[launch.stream].insert(launch.parameters[kWorkspaceWord]);
+    all.insert(launch.parameters[kWorkspaceWord]);
+    ++scalars[launch.parameters[kFirstWord + 5]];
+  }
+  CHECK(all.size() == kThreads / 2);
+  for (const auto& [stream, addresses] : workspaces) CHECK(addresses.size() == 1);
+  CHECK(scalars.size() == kThreads);
+  for (const auto& [scalar, count] : scalars) CHECK(count == kLaunches);
+}
+
+TEST_CASE("a forked child is told that CUDA does not survive fork") {
+  fake_cuda::reset();
+  const auto kernel = prepared(cubin_image());
+  Tensors tensors;
+  const pid_t child = fork();
+  if (child == 0) {
+    const Status launched = kernel->launch(tensors.arguments, nullptr);
+    const Status opened = Device::get(0).status();
+    const bool right = launched.code() == Code::Unsupported && launched.message().find("fork") != std::string::npos &&
+                       opened.code() == Code::Unsupported;
+    _exit(right ? 0 : 1);
+  }
+  int state = 0;
+  REQUIRE(waitpid(child, &state, 0) == child);
+  CHECK((WIFEXITED(state) && WEXITSTATUS(state) == 0));
+  CHECK(kernel->launch(tensors.arguments, nullptr).ok());
+}
+
+TEST_CASE("a missing or too old driver is named") {
+  const auto missing = Driver::load("/nonexistent/libcuda.so.1");
+  CHECK(missing.status().code() == Code::NotFound);
+  CHECK(missing.status().message().find("/nonexistent/libcuda.so.1") != std::string::npos);
+  const auto other = Driver::load("libm.so.6");
+  CHECK(other.status().code() == Code::Unsupported);
+  CHECK(other.status().message().find("cuInit") != std::string::npos);
+  fake_cuda::fail_next("cuInit", kCuNoDevice);
+  const auto deviceless = Driver::load(fake_cuda::library_path());
+  CHECK(deviceless.status().code() == Code::NotFound);
+  CHECK(deviceless.status().message().find("cuInit failed") != std::string::npos);
+}
+
+TEST_CASE("tensors travel to the device and back, and contexts are put back") {
+  fake_cuda::reset();
+  auto tensor = HostTensor::create(DType::I32, {3, 5});
+  REQUIRE(tensor.ok());
+  for (int64_t i = 0; i < 15; ++i) store_element(tensor->view().data, DType::I32, i, static_cast<double>(i * i));
+  auto there = DeviceTensor::from_host(device(), *tensor);
+  REQUIRE(there.ok());
+  CHECK(there->view.device == 0);
+  auto back = there->to_host(device());
+  REQUIRE(back.ok());
+  CHECK(std::memcmp(back->view().data, tensor->view().data, 60) == 0);
+  CuContext current = nullptr;
+  REQUIRE(device().cu().cuCtxGetCurrent(&current).ok());
+  CHECK(current == nullptr);
+  CHECK(DeviceTensor::create(device(), DType::F32, {INT64_MAX, 2}).status().code() == Code::InvalidArgument);
+  CHECK(DeviceTensor::create(device(), DType::F32, {int64_t{1} << 40}).status().code() == Code::OutOfMemory);
+  auto empty = DeviceTensor::create(device(), DType::F32, {0, 4});
+  REQUIRE(empty.ok());
+  CHECK(empty->to_host(device()).ok());
+}
