@@ -5,6 +5,8 @@
 #include <sstream>
 #include <tuple>
 
+#include "dsl/utf8.h"
+
 namespace coda {
 namespace {
 
@@ -35,28 +37,46 @@ std::string fill(std::string_view pattern, const std::vector<std::string>& argum
 /// A source line as a terminal may show it: a control character could move the cursor or hide text.
 std::string printable(std::string_view text) {
   std::string out(text);
+  while (const auto bad = first_invalid_utf8(out)) out[*bad] = '?';
   for (char& c : out) {
     if (c != '\t' && (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)) c = '?';
   }
   return out;
 }
 
+/// A source line longer than this is shown in part.
+constexpr int kExcerptColumns = 140;
+constexpr int kExcerptBefore = 60;  ///< columns kept before the caret then
+
+/// Byte offset of a column (from 1) of `line`, at most its size.
+size_t byte_of_column(std::string_view line, int column) {
+  size_t at = 0;
+  for (int c = 1; at < line.size() && (c < column || is_utf8_continuation(line[at])); ++at) {
+    if (at + 1 < line.size() && !is_utf8_continuation(line[at + 1])) ++c;
+  }
+  return at;
+}
+
 /// The source line and below it `^~~~` under the part of the span that lies on that line.
 void render_excerpt(std::ostream& out, const SourceMap& sources, Span span) {
   const Position begin = sources.position(span.file, span.begin);
   const Position end = sources.position(span.file, span.end);
-  const std::string line = printable(sources.line(span.file, begin.line));
+  const std::string_view whole = sources.line(span.file, begin.line);
+  const int first = begin.column > kExcerptColumns ? begin.column - kExcerptBefore : 1;
+  const size_t from = byte_of_column(whole, first), to = byte_of_column(whole, first + kExcerptColumns);
+  const std::string shown = printable(whole.substr(from, to - from));
   const std::string number = std::to_string(begin.line);
-  out << "  " << number << " | " << line << "\n  " << std::string(number.size(), ' ') << " | ";
+  out << "  " << number << " | " << (from > 0 ? "…" : "") << shown << (to < whole.size() ? "…" : "") << '\n';
+  out << "  " << std::string(number.size(), ' ') << " | " << (from > 0 ? " " : "");
 
   // Tabs are kept, so that the caret stands right whatever their width.
-  int column = 1, last = 1;
-  for (const char c : line) {
-    if ((static_cast<unsigned char>(c) & 0xC0) == 0x80) continue;
+  int column = first;
+  for (const char c : shown) {
+    if (is_utf8_continuation(c)) continue;
     if (column < begin.column) out << (c == '\t' ? '\t' : ' ');
-    last = ++column;
+    ++column;
   }
-  const int stop = end.line == begin.line ? end.column : last;
+  const int stop = end.line == begin.line ? std::min(end.column, column) : column;
   out << '^' << std::string(static_cast<size_t>(std::max(0, stop - begin.column - 1)), '~') << '\n';
 }
 

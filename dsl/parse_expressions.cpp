@@ -190,7 +190,7 @@ ExprPtr Parser::parse_group() {
     height = std::max(height, element->height);
     tuple.elements.push_back(std::move(element));
   } while (take_if(","));
-  if (!expect_close(open, true)) return nullptr;
+  if (!expect_close(open)) return nullptr;
   if (tuple.elements.size() > 1) return make(from(open.span.begin), std::move(tuple), height);
   ExprPtr inner = std::move(tuple.elements.front());
   inner->span = from(open.span.begin);

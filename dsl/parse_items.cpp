@@ -137,6 +137,7 @@ std::optional<std::vector<Statement>> Parser::parse_function_body(const Name& fu
       body.emplace_back(std::move(*result));
       return true;
     };
+    statement_ = at_;
     const bool sound = value();
     if (!sound) broken = true;
     if (!end_statement(open, sound)) return std::nullopt;

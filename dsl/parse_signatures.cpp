@@ -170,7 +170,7 @@ std::optional<std::vector<Fact>> Parser::parse_where() {
       facts.push_back(std::move(*fact));
     } else {
       complete = false;
-      skip_element("{");
+      skip_element();
     }
   } while (take_if(","));
   // Facts that failed are reported; the body can still be read.
@@ -222,7 +222,7 @@ std::optional<std::vector<std::pair<Name, ExprPtr>>> Parser::parse_schedule() {
       take();
     }
   }
-  if (!expect_close(open, true)) return std::nullopt;
+  if (!expect_close(open)) return std::nullopt;
   return settings;
 }
 

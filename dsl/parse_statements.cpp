@@ -10,6 +10,7 @@ std::optional<std::vector<Statement>> Parser::parse_routine_body() {
   if (!expect("{")) return std::nullopt;
   std::vector<Statement> body;
   while (!at("}") && !at(TokenKind::End)) {
+    statement_ = at_;
     auto statement = parse_statement();
     const bool sound = statement.has_value();
     if (sound) body.emplace_back(std::move(*statement));

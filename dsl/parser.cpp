@@ -83,19 +83,22 @@ std::string_view Parser::closing(std::string_view open) {
   return open == "[" ? "]" : "}";
 }
 
-bool Parser::expect_close(const Token& open, bool after_element) {
-  const std::string close(closing(open.text));
-  if (take_if(close)) return true;
-  const bool at_end = at(TokenKind::Newline) || at(TokenKind::End) || at("{") || at("}");
-  if (at_end) {
-    report(DiagId::E0111, open.span, {std::string(open.text), close});
-  } else {
-    Diagnostic& wrong = unexpected(after_element ? "`,` or `" + close + "`" : "`" + close + "`");
-    if (wrong.id == DiagId::E0110) {
-      wrong.notes.push_back({open.span, "`" + std::string(open.text) + "` is open since here"});
-    }
-  }
+bool Parser::expect_close(const Token& open) {
+  if (take_if(closing(open.text))) return true;
+  if (!report_unclosed(open)) report_unseparated(open);
   return false;
+}
+
+bool Parser::report_unclosed(const Token& open) {
+  const bool ended = at(TokenKind::Newline) || at(TokenKind::End) || at("{") || at("}") || begins_line();
+  if (ended) report(DiagId::E0111, open.span, {std::string(open.text), std::string(closing(open.text))});
+  return ended;
+}
+
+void Parser::report_unseparated(const Token& open) {
+  Diagnostic& wrong = unexpected("`,` or `" + std::string(closing(open.text)) + "`");
+  if (wrong.id != DiagId::E0110) return;
+  wrong.notes.push_back({open.span, "`" + std::string(open.text) + "` is open since here"});
 }
 
 Span Parser::from(uint32_t begin) const { return {peek().span.file, begin, last_end_}; }
@@ -135,20 +138,42 @@ std::string Parser::describe(const Token& token) {
 Diagnostic& Parser::unexpected(std::string_view expected) {
   const Token& token = peek();
   if (at("%")) return report(DiagId::E0127, token.span);
-  if (at("=")) return report(DiagId::E0129, token.span);
+  if (at("=")) {
+    // `y =` at the start of a line was meant as a statement: the line before it ends too early.
+    if (at_ >= 2 && line_of(at_ - 1) != line_of(at_ - 2) && lexed_.tokens[at_ - 2].kind == TokenKind::Symbol) {
+      const Token& joint = lexed_.tokens[at_ - 2];
+      return report(DiagId::E0137, joint.span, {std::string(joint.text)});
+    }
+    return report(DiagId::E0129, token.span);
+  }
   return report(DiagId::E0110, token.span, {std::string(expected), describe(token)});
 }
 
-void Parser::skip_statement() {
-  while (!at(TokenKind::Newline) && !at(TokenKind::End) && !at("}")) take();
+int Parser::line_of(size_t index) const {
+  const Span span = lexed_.tokens[index].span;
+  return sources_.position(span.file, span.begin).line;
 }
 
-void Parser::skip_element(std::string_view close) {
+bool Parser::begins_line() const { return at_ == 0 || line_of(at_) != line_of(at_ - 1); }
+
+void Parser::skip_statement() {
+  const auto column = [&](size_t index) {
+    const Span span = lexed_.tokens[index].span;
+    return sources_.position(span.file, span.begin).column;
+  };
+  while (!at(TokenKind::Newline) && !at(TokenKind::End) && !at("}")) {
+    // Inside an open bracket no line end is a token; there the indentation tells where the next statement begins.
+    if (at_ > statement_ && begins_line() && column(at_) <= column(statement_)) return;
+    take();
+  }
+}
+
+void Parser::skip_element() {
   int depth = 0;
   while (!at(TokenKind::Newline) && !at(TokenKind::End) && !at("{") && !at("}")) {
-    if (depth == 0 && (at(",") || at(close))) return;
+    if (depth == 0 && at_any({",", ")", "]"})) return;
     if (at_any({"(", "["})) ++depth;
-    if (at_any({")", "]"}) && depth > 0) --depth;
+    if (at_any({")", "]"})) --depth;
     take();
   }
 }

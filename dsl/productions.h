@@ -115,7 +115,10 @@ class Parser {
   bool expect(std::string_view text);
   std::optional<ast::Name> expect_name(std::string_view what);
   /// Takes the closing bracket of `open`.
-  bool expect_close(const Token& open, bool after_element = false);
+  bool expect_close(const Token& open);
+  /// Reports that `open` has no end, if what comes next can only mean that.
+  bool report_unclosed(const Token& open);
+  void report_unseparated(const Token& open);
   static std::string_view closing(std::string_view open);
   Span from(uint32_t begin) const;  ///< to the end of the last token taken
 
@@ -125,7 +128,9 @@ class Parser {
   Diagnostic& unexpected(std::string_view expected);
   static std::string describe(const Token& token);
   void skip_statement();
-  void skip_element(std::string_view close);
+  void skip_element();  ///< to the comma or bracket that ends it
+  bool begins_line() const;
+  int line_of(size_t index) const;
   void skip_item();
 
   // Trees.
@@ -151,6 +156,7 @@ class Parser {
   Diagnostics& diagnostics_;
   size_t at_ = 0;
   uint32_t last_end_ = 0;
+  size_t statement_ = 0;  ///< the first token of the statement being read
   int nesting_ = 0;
   size_t errors_ = 0;
   bool failed_;
@@ -161,12 +167,15 @@ template <typename Element>
 bool Parser::parse_list(const Token& open, Element element) {
   const std::string_view close = closing(open.text);
   while (!take_if(close)) {
-    if (!element()) {
-      skip_element(close);
-      if (!at(",") && !at(close)) return false;
+    bool sound = element();
+    if (sound && !at(",") && !at(close)) {
+      if (report_unclosed(open)) return false;
+      report_unseparated(open);
+      sound = false;
     }
-    if (take_if(",")) continue;
-    return expect_close(open, true);
+    if (!sound) skip_element();
+    if (!at(",") && !at(close)) return false;
+    take_if(",");
   }
   return true;
 }
