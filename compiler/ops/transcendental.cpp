@@ -22,7 +22,7 @@ Val emit_expm1(Emitter& e, Vals a, NumClass) {
   const Val x = a[0];
   const Val series = emit_polynomial(
       e, x, {1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800});
-  const Val near = e.fma(e.mul(x, x), series, x);
+  const Val near = e.copysign(e.fma(e.mul(x, x), series, x), x);  // the fma alone would make +0 of -0
   return e.select(is_below(e, e.abs(x), 1), near, e.sub(emit_exp(e, x), e.real(1)));
 }
 
@@ -44,7 +44,7 @@ Val emit_tanh(Emitter& e, Vals a, NumClass) {
   const Val near = e.fma(e.mul(x, square), p, x);
   const Val exponential = emit_exp(e, e.add(magnitude, magnitude));
   const Val far = e.sub(e.real(1), e.mul(e.real(2), e.rcp(e.add(exponential, e.real(1)))));
-  return e.select(is_below(e, magnitude, 0.625), near, e.copysign(far, x));
+  return e.copysign(e.select(is_below(e, magnitude, 0.625), near, far), x);  // near would make +0 of -0
 }
 
 Val emit_sigmoid(Emitter& e, Vals a, NumClass) { return e.rcp(e.add(e.real(1), emit_exp(e, e.neg(a[0])))); }
