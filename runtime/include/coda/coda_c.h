@@ -1,0 +1,124 @@
+/* The C interface of coda: load or compile a kernel, prepare it for a device, launch it. No exception and no C++ type
+ * crosses it. Every function that returns a coda_code may be called from any thread. */
+#ifndef CODA_CODA_C_H
+#define CODA_CODA_C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Grows when something here changes in a way that old callers notice. */
+#define CODA_ABI_VERSION 1
+uint32_t coda_abi_version(void);
+
+typedef int32_t coda_code;
+enum {
+  CODA_OK = 0,
+  CODA_INVALID_ARGUMENT = 1,
+  CODA_NOT_FOUND = 2,
+  CODA_UNSUPPORTED = 3,
+  CODA_CORRUPT = 4,
+  CODA_IO = 5,
+  CODA_DRIVER = 6,
+  CODA_OUT_OF_MEMORY = 7
+};
+/* What went wrong in this thread's last call that did not return CODA_OK; valid until its next call. */
+const char* coda_error(void);
+
+typedef int32_t coda_dtype;
+enum {
+  CODA_F32 = 0,
+  CODA_F16 = 1,
+  CODA_BF16 = 2,
+  CODA_E4M3 = 3,
+  CODA_E5M2 = 4,
+  CODA_E2M1 = 5,
+  CODA_UE8M0 = 6,
+  CODA_I64 = 7,
+  CODA_I32 = 8,
+  CODA_U8 = 9,
+  CODA_I8 = 10,
+  CODA_BOOL = 11
+};
+
+/* The value of a dimension's symbol. */
+typedef struct coda_binding {
+  const char* symbol;
+  int64_t value;
+} coda_binding;
+
+/* ---- Images: compiled kernels, not yet on a device ---- */
+
+typedef struct coda_image coda_image;
+
+coda_code coda_image_load(const char* path, coda_image** out);
+coda_code coda_image_from_bytes(const void* bytes, size_t size, coda_image** out);
+coda_code coda_image_save(const coda_image* image, const char* path);
+void coda_image_free(coda_image* image);
+
+typedef struct coda_compile_options {
+  size_t size;        /* sizeof(coda_compile_options) */
+  const char* path;   /* names the text in messages, and imports are relative to it; may be NULL */
+  const char* kernel; /* which kernel of the text; NULL: the only one */
+  const char* target; /* "sm_90a" or "host"; NULL: "host" */
+  const coda_binding* dims;
+  size_t dim_count;
+} coda_compile_options;
+/* The program's diagnostics are the error text. In libcoda only, not in a runtime built without the compiler. */
+coda_code coda_compile(const char* text, const coda_compile_options* options, coda_image** out);
+
+typedef int32_t coda_role;
+enum { CODA_IN = 0, CODA_OUT = 1, CODA_INOUT = 2, CODA_SCALAR = 3 };
+typedef struct coda_param {
+  const char* name; /* as long as the image lives */
+  coda_role role;
+  coda_dtype dtype;
+  int32_t rank;
+  int32_t has_default; /* of a scalar */
+} coda_param;
+
+const char* coda_image_name(const coda_image* image);
+const char* coda_image_target(const coda_image* image);
+int32_t coda_image_param_count(const coda_image* image);
+coda_code coda_image_param(const coda_image* image, int32_t index, coda_param* out);
+/* Text of an axis of a parameter, e.g. "2*F"; NULL if there is no such axis. */
+const char* coda_image_param_dim(const coda_image* image, int32_t index, int32_t axis);
+
+/* ---- Kernels: images made ready for a device ---- */
+
+typedef struct coda_kernel coda_kernel;
+
+#define CODA_HOST (-1)
+/* `device`: a CUDA ordinal, or CODA_HOST for images whose target is "host". `given` binds symbols that no shape
+ * determines. The image may be freed afterwards. */
+coda_code coda_prepare(const coda_image* image, int32_t device, const coda_binding* given, size_t given_count,
+                       coda_kernel** out);
+/* Waits for no launch: synchronise first. */
+void coda_kernel_free(coda_kernel* kernel);
+
+typedef int32_t coda_kind;
+enum { CODA_TENSOR = 0, CODA_REAL = 1, CODA_INTEGER = 2 };
+typedef struct coda_argument {
+  const char* name; /* of the parameter; NULL: the one at this place of the array */
+  coda_kind kind;
+  coda_dtype dtype;
+  void* data;
+  int32_t device; /* where `data` is: a CUDA ordinal or CODA_HOST */
+  int32_t rank;
+  const int64_t* shape;
+  const int64_t* strides; /* in elements; NULL: row-major */
+  double real;
+  int64_t integer;
+} coda_argument;
+
+/* Checks the arguments and enqueues the kernel on `stream`, a CUstream or cudaStream_t; nothing is enqueued unless the
+ * result is CODA_OK. Scalars with a default may be left out. May be called while `stream` is being captured. */
+coda_code coda_launch(coda_kernel* kernel, const coda_argument* arguments, size_t count, void* stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
