@@ -10,7 +10,7 @@ namespace {
 
 using namespace ast;  // NOLINT: reads nothing but its nodes
 
-constexpr int kWidth = 100;
+constexpr int kWidth = 120;
 
 class Formatter {
  public:
