@@ -3,7 +3,8 @@
 //   e.tile<r>(words, accumulators, row, rows, column, columns)   everything a tile of region r does
 //   e.rows(words, begin, end)                              finish stage of row statistics, for a range of rows
 //   e.finish(words)                                        the rest of the finish stage
-// `words` is the argument block of the KernelImage. A tile's accumulators are f32 [segments][tile_rows][width].
+// `words` is the argument block of the KernelImage. A tile's accumulators are f32
+// [segments][tile_rows][host_pitch(width)].
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,9 @@
 namespace coda {
 
 inline constexpr int kHostMaxAxes = 4, kHostMaxSegments = 8, kHostMaxRegions = 64;
+
+/// Distance of the rows of accumulators: whole register blocks, so that none needs an edge.
+constexpr int64_t host_pitch(int64_t width) { return (width + 31) / 32 * 32; }
 
 /// A GEMM operand: element (outer, depth), the outer coordinate being the mixed-radix number of its axes.
 struct HostOperand {

@@ -3,12 +3,13 @@
 #include <atomic>
 
 #include "runtime/cuda_kernel.h"
+#include "runtime/host.h"
 
 namespace coda {
 
 namespace {
 
-std::atomic<HostLoader> host_loader{nullptr};
+std::atomic<HostLoader> host_loader{prepare_host};
 
 }  // namespace
 

@@ -26,23 +26,22 @@ void HostFinish::store_all(const std::vector<const FinishStore*>& stores, const 
   }
 }
 
-void HostFinish::emit_store(const FinishStore& store, const std::vector<NamedDim>& dims, Scope* in, const Env& env) {
-  if (dims.empty()) return store_all({&store}, env, in);
-  const NamedDim& dim = dims.front();
-  const VarFacts facts{.name = dim.name, .bound = dim.extent};
-  Value* extent_value = value_of(extent(dim.extent));
+void HostFinish::emit_store(const FinishStore& store, std::span<const Walk> walks, Scope* in, const Env& env) {
+  if (walks.empty()) return store_all({&store}, env, in);
+  const Walk& walk = walks.front();
+  const VarFacts facts{.name = walk.dim, .bound = walk.extent};
+  Value* extent_value = value_of(extent(walk.extent));
   const auto with = [&](const Coord& at) {
     Env inner = env;
-    inner.set(dim.name, at);
+    inner.set(walk.dim, at + Coord::of(walk.offset));
     return inner;
   };
-  if (dims.size() == 1) {
+  if (walks.size() == 1) {
     for_lanes(in, number(0), extent_value, facts,
               [&](const Coord& at, Scope* scope, unsigned) { store_all({&store}, with(at), scope); });
   } else {
-    for_each(in, number(0), extent_value, facts, [&](const Coord& at, Scope* scope) {
-      emit_store(store, {dims.begin() + 1, dims.end()}, scope, with(at));
-    });
+    for_each(in, number(0), extent_value, facts,
+             [&](const Coord& at, Scope* scope) { emit_store(store, walks.subspan(1), scope, with(at)); });
   }
 }
 
@@ -68,9 +67,9 @@ void HostFinish::emit_rows() {
     for_each(emitter().root(), argument(0), argument(1), facts, [&](const Coord& row, Scope* scope) {
       Env env;
       evaluator().bind_rows(row, env);
-      std::vector<NamedDim> others;
+      std::vector<Walk> others;
       for (const NamedDim& dim : epilogue_.program.graph[store->value].dims) {
-        if (!is_row(dim)) others.push_back(dim);
+        if (!is_row(dim)) others.push_back({dim.name, dim.extent, Dim(0)});
       }
       emit_store(*store, others, scope, env);
     });
@@ -85,10 +84,19 @@ void HostFinish::emit_rest() {
       emit_columns(statistic, statistic.parts[p], workspace(module_.layout.buffers[s][p]));
     }
   }
-  for (const StatScope scope : {StatScope::Column, StatScope::All}) {
-    for (const FinishStore* store : stores_of(scope)) {
-      emit_store(*store, epilogue_.program.graph[store->value].dims, emitter().root(), {});
+  for (const FinishStore* store : stores_of(StatScope::Column)) {
+    std::vector<Walk> walks;
+    for (const ColumnDigit& digit : store->columns.digits) {
+      walks.push_back({digit.dim.name, digit.extent, digit.offset});
     }
+    emit_store(*store, walks, emitter().root(), {});
+  }
+  for (const FinishStore* store : stores_of(StatScope::All)) {
+    std::vector<Walk> walks;
+    for (const NamedDim& dim : epilogue_.program.graph[store->value].dims) {
+      walks.push_back({dim.name, dim.extent, Dim(0)});
+    }
+    emit_store(*store, walks, emitter().root(), {});
   }
 }
 
@@ -112,9 +120,10 @@ void HostFinish::emit_columns(const Statistic& statistic, const Statistic::Part&
   HostState state(emitter(), reduction, module_.lanes);
   for_lanes(emitter().root(), number(0), columns, {.name = "c"}, [&](const Coord& c, Scope* scope, unsigned lanes) {
     state.reset(scope);
-    combine_tiles(state, reduction, scope, lanes, buffer, tiles, [&](const Coord& tile, int w) -> std::vector<ArrayAxis> {
-      return {{c}, {(tile + Coord(1)) * reduction.state_size + Coord(w), columns}};
-    });
+    combine_tiles(state, reduction, scope, lanes, buffer, tiles,
+                  [&](const Coord& tile, int w) -> std::vector<ArrayAxis> {
+                    return {{c}, {(tile + Coord(1)) * reduction.state_size + Coord(w), columns}};
+                  });
     const StateWords total = state.read(scope, lanes);
     for (int w = 0; w < reduction.state_size; ++w) {
       memory_->store(scope, buffer, {{c}, {Coord(w), columns}}, value_of(total.word[w]));
@@ -151,10 +160,10 @@ StateWords HostFinish::whole_total(const Statistic& statistic, int index) {
   for (size_t p = 0; p < statistic.parts.size(); ++p) {
     const int region = statistic.parts[p].region;
     const Val tiles = tile_count(emitter(), extent(epilogue_.regions[region].extent), module_.layout.widths[region]);
-    combine_tiles(state, reduction, root, 1, workspace(module_.layout.buffers[index][p]),
-                  value_of(emitter().int_mul(row_tiles, tiles)), [&](const Coord& tile, int w) -> std::vector<ArrayAxis> {
-                    return {{tile * reduction.state_size + Coord(w)}};
-                  });
+    combine_tiles(
+        state, reduction, root, 1, workspace(module_.layout.buffers[index][p]),
+        value_of(emitter().int_mul(row_tiles, tiles)),
+        [&](const Coord& tile, int w) -> std::vector<ArrayAxis> { return {{tile * reduction.state_size + Coord(w)}}; });
   }
   return state.read(root, 1);
 }

@@ -20,8 +20,13 @@ class HostFinish : public HostFunction {
  private:
   std::vector<const FinishStore*> stores_of(StatScope scope) const;
   void emit_columns(const Statistic& statistic, const Statistic::Part& part, llvm::Value* buffer);
-  /// Loops over `dims` (the last one in lanes) and stores at each place.
-  void emit_store(const FinishStore& store, const std::vector<NamedDim>& dims, Scope* in, const Env& env);
+  /// A dimension that a store visits: offset + [0, extent).
+  struct Walk {
+    std::string dim;
+    Dim extent, offset;
+  };
+  /// Loops over `walks` (the last one in lanes) and stores at each place.
+  void emit_store(const FinishStore& store, std::span<const Walk> walks, Scope* in, const Env& env);
   void store_all(const std::vector<const FinishStore*>& stores, const Env& env, Scope* scope);
 
   /// Combines `tiles` states found at `axes(tile, word)`.

@@ -183,13 +183,14 @@ std::vector<ArrayAxis> HostFunction::axes_of(int param, std::span<const Coord> i
 Val HostFunction::load(int param, std::span<const Coord> index, Val predicate) {
   const DType dtype = module_.epilogue.program.params[param].dtype;
   if (info(dtype).bits < 8) evaluator().fail("elements of less than a byte in an epilogue");
-  Value* stored = memory_->load(pointer(param), emitter_->storage_type(dtype), axes_of(param, index), value_of(predicate));
+  Value* stored =
+      memory_->load(pointer(param), emitter_->storage_type(dtype), axes_of(param, index), value_of(predicate));
   note_unit_use(param);
   return val_of(emitter_->decode(stored, dtype));
 }
 
-void HostFunction::store_element(Scope* scope, int param, const std::vector<AffineMap>& index, const Env& env, Val value,
-                                 NumClass num_class) {
+void HostFunction::store_element(Scope* scope, int param, const std::vector<AffineMap>& index, const Env& env,
+                                 Val value, NumClass num_class) {
   const DType dtype = module_.epilogue.program.params[param].dtype;
   if (info(dtype).bits < 8) evaluator().fail("an output of elements of less than a byte");
   std::vector<Coord> place;
@@ -246,9 +247,10 @@ Val HostFunction::reduce_in_tile(const TileReduction& request) {
                [&](const Coord& at, Scope* body) { nest(depth + 1, visit(dim.name, at), body); });
     } else if (along) {
       const VarFacts facts{.name = along->name, .bound = along->extent};
-      for_lanes(in, number(0), value_of(extent(along->extent)), facts, [&](const Coord& at, Scope* body, unsigned lanes) {
-        state.lift(body, request.body(visit(along->name, at)), lanes);
-      });
+      for_lanes(in, number(0), value_of(extent(along->extent)), facts,
+                [&](const Coord& at, Scope* body, unsigned lanes) {
+                  state.lift(body, request.body(visit(along->name, at)), lanes);
+                });
     } else {
       state.lift(in, request.body(env), outer_lanes);
     }

@@ -11,7 +11,7 @@ using llvm::Value;
 namespace {
 
 /// Adding it to |x| < 2^22 leaves round-to-nearest(x) in the low bits of the sum.
-constexpr double kRoundShift = 12582912;          // 1.5 * 2^23
+constexpr double kRoundShift = 12582912;            // 1.5 * 2^23
 constexpr double kRoundShift64 = 6755399441055744;  // 1.5 * 2^52
 
 /// floor(frac(2^e / (2 pi)) * 2^64) for e = 0..127: the position of 2^e on the circle, as a fraction of a turn.
@@ -112,8 +112,8 @@ HostEmitter::Angle HostEmitter::reduce_angle(Value* x) {
   Value* power = builder_.CreateSub(exponent, int_constant(bits, 150));
   power = builder_.CreateAnd(builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, power, int_constant(bits, 0)),
                              int_constant(bits, 127));
-  Value* mantissa = builder_.CreateOr(builder_.CreateAnd(bits, int_constant(bits, 0x7FFFFF)),
-                                      int_constant(bits, 0x800000));
+  Value* mantissa =
+      builder_.CreateOr(builder_.CreateAnd(bits, int_constant(bits, 0x7FFFFF)), int_constant(bits, 0x800000));
   Value* m = builder_.CreateZExt(mantissa, i64);
   m = builder_.CreateSelect(builder_.CreateICmpSLT(bits, int_constant(bits, 0)), builder_.CreateNeg(m), m);
   llvm::Module* module = function_->getParent();

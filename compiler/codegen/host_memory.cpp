@@ -45,7 +45,8 @@ HostMemory::Place HostMemory::locate(const std::vector<ArrayAxis>& axes) {
       lane_axis = true;
       if (factor.denominator != 1) place.irregular = true;
       if (place.irregular) continue;
-      scalar = scalar - Coord::variable(variable) * factor.numerator + Coord::variable(lane->second.first) * factor.numerator;
+      scalar = scalar - Coord::variable(variable) * factor.numerator +
+               Coord::variable(lane->second.first) * factor.numerator;
       if (!axis.stride || axis.unit_in_vectors) {
         unit_step += factor.numerator;
         unit_used_ = unit_used_ || axis.stride;
@@ -169,7 +170,8 @@ void HostMemory::store(HostEmitter::Scope* scope, Value* base, const std::vector
   if (place.step == Place::Step::Any) {
     builder.CreateMaskedScatter(value, pointer, align);
   } else {
-    if (place.step == Place::Step::None && lanes_of(value) > 1) value = builder.CreateExtractElement(value, uint64_t{0});
+    if (place.step == Place::Step::None && lanes_of(value) > 1)
+      value = builder.CreateExtractElement(value, uint64_t{0});
     builder.CreateAlignedStore(value, pointer, align);
   }
 }

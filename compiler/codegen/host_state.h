@@ -1,5 +1,5 @@
-// The running state of a reduction in generated code: one state a lane in a vector loop, and one for what is visited one
-// element at a time; folded in a fixed order.
+// The running state of a reduction in generated code: one state a lane in a vector loop, and one for what is visited
+// one element at a time; folded in a fixed order.
 #pragma once
 
 #include "compiler/codegen/host_emitter.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/host_abi.h"
+
 namespace coda {
 
 using llvm::Value;
@@ -111,8 +113,9 @@ void HostTile::order_groups() {
     bool progress = false;
     for (size_t i = 0; i < groups_.size(); ++i) {
       const auto overwritten = [&](size_t other) {
-        return other != i && !done[other] &&
-               std::any_of(uses[i].writes.begin(), uses[i].writes.end(), [&](int p) { return uses[other].reads.count(p); });
+        return other != i && !done[other] && std::any_of(uses[i].writes.begin(), uses[i].writes.end(), [&](int p) {
+                 return uses[other].reads.count(p);
+               });
       };
       bool ready = !done[i];
       for (size_t other = 0; other < groups_.size() && ready; ++other) ready = !overwritten(other);
@@ -379,8 +382,8 @@ Val HostTile::accumulator(const Coord& row, const Coord& column, Val predicate) 
   }
   const std::vector<Dim>& segments = epilogue_.regions[region_].segments;
   const auto axes = [&](size_t segment, const Coord& local) -> std::vector<ArrayAxis> {
-    const Coord first = Coord(static_cast<int64_t>(segment) * module_.layout.tile_rows * width_);
-    return {{local_row, number(width_)}, {local + first}};
+    const Coord first = Coord(static_cast<int64_t>(segment) * module_.layout.tile_rows * host_pitch(width_));
+    return {{local_row, number(host_pitch(width_))}, {local + first}};
   };
   llvm::Type* real = builder_.getFloatTy();
   for (size_t s = 0; s < segments.size(); ++s) {

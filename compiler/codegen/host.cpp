@@ -1,0 +1,167 @@
+#include "compiler/codegen/host.h"
+
+#include <llvm/IR/Module.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <chrono>
+#include <cstddef>
+#include <numeric>
+
+#include "compiler/codegen/host_finish.h"
+#include "compiler/codegen/host_geometry.h"
+#include "compiler/codegen/host_object.h"
+#include "compiler/codegen/host_tile.h"
+
+namespace coda {
+
+namespace {
+
+/// Accumulators of a tile: 144 x 256 f32 stay in the second-level cache; 144 is a multiple of the product's register
+/// blocks (12 and 6 rows).
+constexpr int kTileRows = 144, kTileColumns = 256;
+
+class Stopwatch {
+ public:
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double ms = std::chrono::duration<double, std::milli>(now - last_).count();
+    last_ = now;
+    return ms;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+ParamSpec spec_of(const Param& param) {
+  ParamSpec spec{.name = param.name,
+                 .role = static_cast<ParamSpec::Role>(param.role),
+                 .dtype = param.dtype,
+                 .default_value = param.default_value};
+  for (const NamedDim& dim : param.dims) spec.extents.push_back(dim.extent);
+  return spec;
+}
+
+void describe(const EpilogueProgram& epilogue, KernelImage& image) {
+  const Program& program = epilogue.program;
+  image.name = program.name;
+  image.target = "host";
+  image.code_kind = CodeKind::HostObject;
+  image.entry = "coda";
+  image.bound = program.bound;
+  for (const Param& param : program.params) image.params.push_back(spec_of(param));
+  for (const DimFact& fact : program.facts) image.facts.push_back({fact.left, fact.right, fact.modulus, fact.relation});
+  image.rows = Dim(1);
+  for (const NamedDim& dim : epilogue.rows) image.rows = image.rows * dim.extent;
+  image.depth = epilogue.depth;
+  for (const Region& region : epilogue.regions) {
+    image.region_columns.push_back(region.extent);
+    image.region_segments.push_back(static_cast<int>(region.segments.size()));
+  }
+}
+
+/// Tile widths: whole granules, near kTileColumns accumulators over all segments.
+bool choose_tiles(const EpilogueProgram& epilogue, KernelImage& image, HostLayout& layout, std::string& reason) {
+  int64_t unit = 1;
+  for (const Region& region : epilogue.regions) {
+    const auto segments = static_cast<int64_t>(region.segments.size());
+    if (region.granule <= 0 || region.granule > 65536 || segments > kHostMaxSegments) {
+      reason = "columns regrouped in blocks of " + std::to_string(region.granule) + " and " + std::to_string(segments) +
+               " segments; the host takes blocks up to 65536 and " + std::to_string(kHostMaxSegments) + " segments";
+      return false;
+    }
+    unit = std::lcm(unit, region.granule * segments);
+    if (unit > (int64_t{1} << 20)) {
+      reason = "regions whose blocks of columns have no common tile width below 2^20";
+      return false;
+    }
+  }
+  if (epilogue.regions.size() > static_cast<size_t>(kHostMaxRegions)) {
+    reason = "more than " + std::to_string(kHostMaxRegions) + " regions of columns";
+    return false;
+  }
+  const int64_t columns = (kTileColumns + unit - 1) / unit * unit;
+  image.tile_rows = layout.tile_rows = kTileRows;
+  image.tile_columns = static_cast<int>(columns);
+  layout.rows = image.rows;
+  for (const Region& region : epilogue.regions) {
+    layout.widths.push_back(static_cast<int>(columns / static_cast<int64_t>(region.segments.size())));
+  }
+  return true;
+}
+
+/// Partial states, in the layouts that host_tile.cpp gives.
+void plan_workspaces(const EpilogueProgram& epilogue, KernelImage& image, HostLayout& layout) {
+  for (const Statistic& statistic : epilogue.statistics) {
+    std::vector<int> buffers;
+    const int64_t bytes = 4 * statistic.reduction->state_size;
+    for (const Statistic::Part& part : statistic.parts) {
+      WorkspaceSpec spec{.rows = image.rows,
+                         .columns = epilogue.regions[part.region].extent,
+                         .tile_rows = statistic.scope == StatScope::Row ? 1 : layout.tile_rows,
+                         .tile_columns = statistic.scope == StatScope::Column ? 1 : layout.widths[part.region],
+                         .tile_bytes = bytes};
+      if (statistic.scope == StatScope::Column) spec.bytes = spec.columns * Dim(bytes);
+      buffers.push_back(static_cast<int>(image.workspaces.size()));
+      image.workspaces.push_back(spec);
+    }
+    layout.buffers.push_back(std::move(buffers));
+  }
+}
+
+std::string generate(HostModule& module) {
+  const auto within = [](const std::string& name, const std::string& reason) {
+    return reason.empty() ? "" : name + ": " + reason;
+  };
+  const std::string& entry = module.image.entry;
+  for (size_t r = 0; r < module.epilogue.regions.size(); ++r) {
+    HostTile tile(module, entry + ".tile" + std::to_string(r), static_cast<int>(r));
+    tile.emit();
+    if (std::string reason = tile.finish(); !reason.empty()) return within("region " + std::to_string(r), reason);
+  }
+  HostFinish rows(module, entry + ".rows", {false, false});
+  rows.emit_rows();
+  if (std::string reason = rows.finish(); !reason.empty()) return within("finish of rows", reason);
+  HostFinish rest(module, entry + ".finish", {});
+  rest.emit_rest();
+  if (std::string reason = rest.finish(); !reason.empty()) return within("finish", reason);
+  HostGeometryWriter geometry(module, entry + ".geometry");
+  geometry.emit();
+  return within("geometry", geometry.finish());
+}
+
+}  // namespace
+
+std::optional<HostOutput> compile_host(const EpilogueProgram& epilogue, const HostRequest& request,
+                                       std::string& reason) {
+  Stopwatch watch;
+  HostOutput output;
+  HostLayout layout;
+  describe(epilogue, output.image);
+  if (!choose_tiles(epilogue, output.image, layout, reason)) return std::nullopt;
+  plan_workspaces(epilogue, output.image, layout);
+
+  const std::unique_ptr<llvm::TargetMachine> machine = host_machine(request.cpu, reason);
+  if (!machine) return std::nullopt;
+  llvm::LLVMContext context;
+  llvm::Module code(epilogue.program.name, context);
+  code.setTargetTriple(machine->getTargetTriple());
+  code.setDataLayout(machine->createDataLayout());
+  HostModule module{epilogue, layout, code, vector_lanes(*machine), output.image};
+  reason = generate(module);
+  if (!reason.empty()) return std::nullopt;
+  output.generate_ms = watch.lap();
+
+  optimise(code, *machine);
+  if (request.want_llvm) {
+    llvm::raw_string_ostream stream(output.llvm_text);
+    code.print(stream, nullptr);
+  }
+  output.optimise_ms = watch.lap();
+  output.image.code = emit_object(code, *machine, reason);
+  output.object_ms = watch.lap();
+  if (output.image.code.empty()) return std::nullopt;
+  return output;
+}
+
+}  // namespace coda

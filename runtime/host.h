@@ -1,0 +1,33 @@
+// Runs host images: the product in f32, blocked, packed and threaded, and the image's code on every tile of it. Results
+// do not depend on the number of threads.
+#pragma once
+
+#include <memory>
+
+#include "runtime/host_abi.h"
+#include "runtime/host_object.h"
+#include "runtime/host_pool.h"
+#include "runtime/kernel.h"
+
+namespace coda {
+
+/// The code of one host image.
+class HostCode {
+ public:
+  static Expected<HostCode> load(const KernelImage& image);
+
+  /// Runs it on the argument words (Workspace words included).
+  Status run(const int64_t* words, HostPool& pool) const;
+
+ private:
+  std::shared_ptr<const HostObject> object_;
+  HostGeometryFn geometry_ = nullptr;
+  HostRowsFn rows_ = nullptr;
+  HostFinishFn finish_ = nullptr;
+  std::vector<HostTileFn> tiles_;
+};
+
+/// What `prepare` uses for images of target "host".
+Expected<std::unique_ptr<Kernel>> prepare_host(LaunchPlan plan);
+
+}  // namespace coda
