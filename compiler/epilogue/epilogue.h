@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/epilogue/law.h"
 #include "compiler/ir/graph.h"
 
 namespace coda {
@@ -42,7 +43,9 @@ struct ColumnSpace {
   int64_t phase = 0;
 };
 
-/// One tile output: for each row and each c of the region, param[index(dims)] = value.
+/// One tile output: for each row and each c of the region, param[index(dims)] = value. An inout parameter that a value
+/// reads is read at the very element that some store of the same region writes for the same row and c: evaluate all
+/// values of an element before the first store to it.
 struct Store {
   int param = -1;
   NodeId value = kNoNode;
@@ -68,14 +71,19 @@ struct Statistic {
     NodeId body = kNoNode;  ///< value lifted at each element
     ColumnSpace columns;
   };
-  std::vector<Part> parts;  ///< in column order
+  /// In column order. Scope Column: exactly one, and `columns` also says at which c the state for given dimensions of
+  /// `node` lies.
+  std::vector<Part> parts;
 };
 
-/// An output of the finish stage: its value uses statistics of one scope, inputs and scalars only.
+/// An output of the finish stage: its value uses statistics of one scope, inputs and scalars only (perhaps no statistic
+/// at all). Scope Row: stored for each row. Scope Column: for each c of the region, as a tile's store.
 struct FinishStore {
   int param = -1;
   NodeId value = kNoNode;
   StatScope scope = StatScope::Row;
+  int region = -1;               ///< scope Column
+  ColumnSpace columns;           ///< scope Column
   std::vector<AffineMap> index;  ///< one an axis of the param
 };
 
@@ -91,6 +99,7 @@ struct EpilogueProgram {
   std::vector<Store> stores;
   std::vector<Statistic> statistics;
   std::vector<FinishStore> finish_stores;
+  std::vector<LawUse> laws;  ///< what was done by algebra, in order
 };
 
 /// Lowers a `kernel` after elaboration. Structural extents (head sizes, groups) must be bound: each unbound one is

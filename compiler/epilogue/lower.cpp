@@ -1,0 +1,234 @@
+// The steps of lowering, in order: normalise, find the GEMM, give its operands their roles, say what each output is
+// made of, cut the columns into regions, and write it all down.
+#include <algorithm>
+
+#include "compiler/epilogue/describe.h"
+#include "compiler/epilogue/epilogue.h"
+#include "compiler/epilogue/finish.h"
+#include "compiler/epilogue/inout.h"
+#include "compiler/epilogue/normalise.h"
+#include "compiler/epilogue/refusals.h"
+#include "compiler/epilogue/stored.h"
+#include "dsl/diagnostics.h"
+
+namespace coda {
+
+namespace {
+
+/// The single GEMM, or a report.
+std::optional<GemmCandidate> single_gemm(const Program& program, const Graph& graph, const Normaliser& normaliser,
+                                         const std::vector<NodeId>& values, Diagnostics& diagnostics) {
+  // Only what an output still uses counts: a moved index map leaves no second contraction behind, but a rewritten part
+  // may.
+  std::vector<GemmCandidate> used;
+  for (const auto& gemm : normaliser.gemms()) {
+    UseCollector collector(graph, gemm.node);
+    const bool needed =
+        std::any_of(values.begin(), values.end(), [&](NodeId v) { return collector.uses_accumulator(v); });
+    if (gemm.node != kNoNode && needed) used.push_back(gemm);
+  }
+  if (used.size() == 1) return used[0];
+  if (used.empty()) {
+    diagnostics.report(DiagId::E0301, program.span, {program.name});
+    return std::nullopt;
+  }
+  auto& diagnostic =
+      diagnostics.report(DiagId::E0302, graph[used[1].node].span, {program.name, std::to_string(used.size())});
+  for (const auto& gemm : used) {
+    diagnostic.notes.push_back({graph[gemm.node].span, "`" + describe(program, graph, gemm.node) + "`"});
+  }
+  return std::nullopt;
+}
+
+/// A second GEMM whose operand is the tile: a sum over the tile's columns that keeps another parameter's dimension.
+bool no_gemm_of_tile(const Program& program, const Graph& graph, const GemmCandidate& gemm,
+                     const std::vector<NodeId>& values, Diagnostics& diagnostics) {
+  UseCollector collector(graph, gemm.node);
+  std::set<NodeId> seen;
+  std::vector<NodeId> stack = values;
+  while (!stack.empty()) {
+    const NodeId id = stack.back();
+    stack.pop_back();
+    if (!seen.insert(id).second || id == gemm.node) continue;
+    const Node& node = graph[id];
+    stack.insert(stack.end(), node.args.begin(), node.args.end());
+    if (node.kind != NodeKind::Contract || node.over.empty() || !collector.uses_accumulator(id)) continue;
+    const bool small = std::all_of(node.over.begin(), node.over.end(), [](const NamedDim& d) {
+      return d.extent.constant() && *d.extent.constant() <= kWidestGranule;
+    });
+    for (const auto& dim : node.dims) {
+      const bool of_tile = std::any_of(node.args.begin(), node.args.end(), [&](NodeId arg) {
+        return collector.uses_accumulator(arg) && graph[arg].has_dim(dim.name);
+      });
+      if (of_tile || small) continue;
+      auto& diagnostic =
+          diagnostics.report(DiagId::E0302, node.span.valid() ? node.span : program.span, {program.name, "two"});
+      diagnostic.notes.push_back({graph[gemm.node].span, "`" + describe(program, graph, gemm.node) + "` is the first"});
+      return false;
+    }
+  }
+  return true;
+}
+
+class Lowerer {
+ public:
+  Lowerer(const Program& program, EpilogueProgram& out, Diagnostics& diagnostics)
+      : source_(program), out_(out), diagnostics_(diagnostics), facts_(program.facts, program.bound) {}
+
+  bool run() {
+    out_ = {};
+    out_.program.name = source_.name;
+    out_.program.params = source_.params;
+    out_.program.facts = source_.facts;
+    out_.program.bound = source_.bound;
+    out_.program.schedule = source_.schedule;
+    out_.program.doc = source_.doc;
+    out_.program.span = source_.span;
+    Graph& graph = out_.program.graph;
+    Reindexer reindexer(graph, facts_);
+
+    Normaliser normaliser(source_, graph, reindexer, diagnostics_);
+    const int errors_before = count_errors();
+    std::vector<NodeId> values;
+    for (const auto& output : source_.outputs) values.push_back(normaliser.run(output.value));
+    if (count_errors() != errors_before) return false;
+    out_.laws = normaliser.laws();
+    const auto gemm = single_gemm(source_, graph, normaliser, values, diagnostics_);
+    if (!gemm || !no_gemm_of_tile(source_, graph, *gemm, values, diagnostics_)) return false;
+    const auto roles = assign_roles(source_, graph, reindexer, *gemm, values, diagnostics_);
+    if (!roles) return false;
+    write_roles(*roles);
+
+    UseCollector collector(graph, roles->accumulator);
+    Lowering lowering{source_, graph, reindexer, facts_, *roles, collector, diagnostics_};
+    return classify(lowering, values) && emit(lowering) && check_inouts(lowering, out_);
+  }
+
+ private:
+  int count_errors() const {
+    return static_cast<int>(std::count_if(diagnostics_.all().begin(), diagnostics_.all().end(),
+                                          [](const Diagnostic& d) { return d.severity == Severity::Error; }));
+  }
+
+  void write_roles(const Roles& roles) {
+    out_.accumulator = roles.accumulator;
+    out_.a = roles.a;
+    out_.b = roles.b;
+    out_.operand_dtype = roles.operand_dtype;
+    out_.rows = roles.rows;
+    out_.column = roles.column;
+    out_.depth = roles.depth.extent;
+  }
+
+  NamedDim bound(const NamedDim& dim) const { return {dim.name, dim.extent.substitute(source_.bound)}; }
+
+  /// Says in which stage each output is made, and makes the units. Goes on after an error, to report several.
+  bool classify(Lowering& l, const std::vector<NodeId>& values) {
+    std::vector<bool> in_tile;
+    for (const auto& output : source_.outputs) {
+      bool rows = false, columns = false;
+      for (const auto& dim : source_.params[static_cast<size_t>(output.param)].dims) {
+        (l.roles.is_row(dim.name) ? rows : columns) = true;
+      }
+      in_tile.push_back(rows && columns);
+    }
+    StoredValues stored(source_, l.graph, values, in_tile, out_.laws);
+    bool good = true;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const int param = source_.outputs[i].param;
+      const Param& target = source_.params[static_cast<size_t>(param)];
+      Unit unit{.use = Unit::Use::Store,
+                .owner = param,
+                .value = values[i],
+                .columns = {},
+                .index = {},
+                .name = target.name,
+                .span = {},
+                .layout = {}};
+      const Span span = l.graph[values[i]].span;
+      unit.span = span.valid() ? span : target.span;
+      std::set<std::string> rows;
+      for (const auto& dim : target.dims) {
+        unit.index.push_back(substitute(affine(bound(dim)), l.roles.row_alias));
+        if (!l.roles.is_row(dim.name)) {
+          unit.columns.push_back(bound(dim));
+          continue;
+        }
+        for (const auto& term : unit.index.back().terms) rows.insert(term.dim.name);
+      }
+      if (!rows.empty() && rows.size() != l.roles.rows.size()) {
+        good = refuse_rows(unit, rows, l) && good;
+        continue;
+      }
+      if (in_tile[i]) {
+        unit.value = l.reindexer.at(values[i], l.roles.row_alias);
+        good = settle(l, std::move(unit), units_) && good;
+      } else if (unit.columns.empty()) {
+        const NodeId value = l.reindexer.at(stored.in_statistics(values[i]), l.roles.row_alias);
+        FinishStore store{.param = param,
+                          .value = value,
+                          .scope = rows.empty() ? StatScope::All : StatScope::Row,
+                          .index = unit.index};
+        good = add_row_finish(l, out_, std::move(store), unit, units_) && good;
+      } else {
+        unit.use = Unit::Use::ColumnFinish;
+        unit.value = l.reindexer.at(stored.in_statistics(values[i]), l.roles.row_alias);
+        good = settle(l, std::move(unit), units_) && good;
+      }
+    }
+    return good;
+  }
+
+  bool refuse_rows(const Unit& unit, const std::set<std::string>& rows, Lowering& l) {
+    for (const auto& row : l.roles.rows) {
+      if (rows.contains(row.name)) continue;
+      diagnostics_.report(DiagId::E0323, unit.span, {unit.name, "all but `" + row.name + "`", "rows"});
+      return false;
+    }
+    return true;
+  }
+
+  bool emit(Lowering& l) {
+    std::vector<Layout> layouts;
+    for (const Unit& unit : units_) layouts.push_back(unit.layout);
+    CutFailure failure;
+    auto cut = cut_regions(layouts, facts_, failure);
+    if (!cut) {
+      refuse(l, units_, failure);
+      return false;
+    }
+    out_.regions = std::move(cut->regions);
+    for (size_t i = 0; i < units_.size(); ++i) {
+      const Unit& unit = units_[i];
+      for (const RegionPiece& piece : cut->pieces[i]) {
+        if (unit.use == Unit::Use::Store) {
+          out_.stores.push_back({unit.owner, unit.value, piece.region, piece.columns, unit.index});
+        } else if (unit.use == Unit::Use::Statistic) {
+          auto& parts = out_.statistics[static_cast<size_t>(unit.owner)].parts;
+          parts.push_back({piece.region, unit.value, piece.columns});
+        } else if (!add_column_finish(l, out_, unit, piece)) {
+          return false;
+        }
+      }
+    }
+    for (auto& statistic : out_.statistics) {
+      std::stable_sort(statistic.parts.begin(), statistic.parts.end(),
+                       [](const auto& a, const auto& b) { return a.region < b.region; });
+    }
+    return true;
+  }
+
+  const Program& source_;
+  EpilogueProgram& out_;
+  Diagnostics& diagnostics_;
+  DimFacts facts_;
+  std::vector<Unit> units_;
+};
+
+}  // namespace
+
+bool lower_to_epilogue(const Program& program, EpilogueProgram& out, Diagnostics& diagnostics) {
+  return Lowerer(program, out, diagnostics).run();
+}
+
+}  // namespace coda

@@ -1,0 +1,58 @@
+// From source semantics to the form that lowering works on: bound symbols are numbers, one contraction of two
+// parameters is the GEMM, what can be moved out of it by algebra is moved out, and gathers from the tile are sums.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "compiler/epilogue/law.h"
+#include "compiler/epilogue/reindex.h"
+#include "compiler/ir/graph.h"
+
+namespace coda {
+
+class Diagnostics;
+
+/// A contraction of two operands over one dimension, both parameters or index maps of parameters.
+struct GemmCandidate {
+  NodeId node = kNoNode;
+  NodeId operands[2] = {kNoNode, kNoNode};
+  NamedDim depth;
+};
+
+class Normaliser {
+ public:
+  Normaliser(const Program& program, Graph& graph, Reindexer& reindexer, Diagnostics& diagnostics)
+      : program_(program), source_(program.graph), graph_(graph), reindexer_(reindexer), diagnostics_(diagnostics) {}
+
+  /// The normalised node in `graph`. Errors (an operand that can't be made a parameter) are reported once.
+  NodeId run(NodeId source);
+  const std::vector<GemmCandidate>& gemms() const { return gemms_; }
+  std::vector<LawUse>& laws() { return laws_; }
+
+ private:
+  NodeId convert(const Node& node);
+  NodeId contract(std::vector<NodeId> args, std::vector<NamedDim> over, Span span);
+  NodeId gemm(std::vector<NodeId> factors, const std::vector<NamedDim>& over, std::vector<NodeId> outside, Span span);
+  NodeId gather(const Node& node, NodeId argument, NodeId index);
+  /// Splits a factor into parts with and without the summed dimensions.
+  void take_apart(NodeId factor, const std::vector<NamedDim>& over, std::vector<NodeId>& inside,
+                  std::vector<NodeId>& outside, Span span);
+  bool uses_gemm(NodeId node);
+  void log(const char* law, std::string detail, Span span);
+  NamedDim bound(const NamedDim& dim) const { return {dim.name, dim.extent.substitute(program_.bound)}; }
+  AffineMap bound(const AffineMap& map) const;
+
+  const Program& program_;
+  const Graph& source_;
+  Graph& graph_;
+  Reindexer& reindexer_;
+  Diagnostics& diagnostics_;
+  std::map<NodeId, NodeId> done_;
+  std::vector<GemmCandidate> gemms_;
+  std::map<NodeId, bool> uses_gemm_;
+  std::vector<LawUse> laws_;
+};
+
+}  // namespace coda

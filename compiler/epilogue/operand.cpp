@@ -1,0 +1,86 @@
+#include "compiler/epilogue/operand.h"
+
+#include <algorithm>
+#include <map>
+
+namespace coda {
+
+namespace {
+
+using AxesOf = std::map<std::string, std::vector<int>>;
+
+std::optional<AxesOf> axes_of(const Program& program, const Graph& graph, NodeId id, int& param) {
+  const Node& node = graph[id];
+  AxesOf axes;
+  if (node.kind == NodeKind::Input) {
+    param = node.param;
+    const auto& dims = program.params[static_cast<size_t>(param)].dims;
+    for (size_t axis = 0; axis < dims.size(); ++axis) axes[dims[axis].name] = {static_cast<int>(axis)};
+    return axes;
+  }
+  if (node.kind != NodeKind::View && node.kind != NodeKind::Put) return std::nullopt;
+  auto inner = axes_of(program, graph, node.args[0], param);
+  if (!inner) return std::nullopt;
+  axes = *inner;
+  if (node.kind == NodeKind::View) {
+    const auto renamed = as_dimension(node.map);
+    if (!renamed || !(renamed->extent == node.dim.extent)) return std::nullopt;
+    axes.erase(node.dim.name);
+    axes[renamed->name] = (*inner)[node.dim.name];
+    return axes;
+  }
+  const auto digits = whole_regrouping(node.map, node.dim.extent);
+  if (!digits) return std::nullopt;
+  auto& joined = axes[node.dim.name];
+  joined.clear();
+  for (const auto& digit : *digits) {
+    joined.insert(joined.end(), (*inner)[digit.name].begin(), (*inner)[digit.name].end());
+    if (digit.name != node.dim.name) axes.erase(digit.name);
+  }
+  return axes;
+}
+
+}  // namespace
+
+std::vector<int> OperandShape::outer_axes() const {
+  std::vector<int> all;
+  for (const auto& list : axes) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+std::optional<OperandShape> operand_shape(const Program& program, const Graph& graph, NodeId node,
+                                          const NamedDim& depth) {
+  OperandShape shape;
+  const auto axes = axes_of(program, graph, node, shape.param);
+  if (!axes) return std::nullopt;
+  const auto& depth_axes = axes->at(depth.name);
+  if (depth_axes.size() != 1) return std::nullopt;
+  shape.depth_axis = depth_axes[0];
+  for (const auto& dim : graph[node].dims) {
+    if (!(dim == depth)) shape.own.push_back(dim);
+  }
+  std::sort(shape.own.begin(), shape.own.end(),
+            [&](const NamedDim& a, const NamedDim& b) { return axes->at(a.name).front() < axes->at(b.name).front(); });
+  for (const auto& dim : shape.own) shape.axes.push_back(axes->at(dim.name));
+  return shape;
+}
+
+std::optional<std::vector<NamedDim>> whole_regrouping(const AffineMap& map, const Dim& extent) {
+  if (!map.offset.is_zero() || map.terms.empty()) return std::nullopt;
+  // Innermost first: the one whose stride is the product of the extents found so far.
+  std::vector<NamedDim> digits;
+  Dim stride(1);
+  std::vector<AffineMap::Term> left = map.terms;
+  while (!left.empty()) {
+    // An extent of 1 leaves the product as it is: two digits may have one stride, in either order.
+    const auto it = std::find_if(left.begin(), left.end(), [&](const auto& term) { return term.stride == stride; });
+    if (it == left.end()) return std::nullopt;
+    digits.insert(digits.begin(), it->dim);
+    stride = stride * it->dim.extent;
+    left.erase(it);
+  }
+  if (!(stride == extent)) return std::nullopt;
+  return digits;
+}
+
+}  // namespace coda

@@ -1,0 +1,33 @@
+// Which operand of the GEMM gives its rows and which its columns, and the accumulator in that form: row dimensions and
+// one column dimension.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/epilogue/epilogue.h"
+#include "compiler/epilogue/normalise.h"
+#include "compiler/epilogue/reads.h"
+
+namespace coda {
+
+struct Roles {
+  NodeId accumulator = kNoNode;
+  GemmOperand a, b;
+  DType operand_dtype = DType::BF16;
+  std::vector<NamedDim> rows;
+  NamedDim column;
+  NamedDim depth;
+  /// Other names and groupings of rows, in terms of `rows`: M2 → M, T → S*b + s.
+  Substitution row_alias;
+
+  bool is_row(const std::string& name) const;
+};
+
+/// `values` are the normalised outputs, in the order of `program.outputs`. After this `reindexer` reads the accumulator
+/// in its final form. Reports and returns nothing where the operands or the index maps of both sides don't allow it.
+std::optional<Roles> assign_roles(const Program& program, Graph& graph, Reindexer& reindexer, const GemmCandidate& gemm,
+                                  const std::vector<NodeId>& values, Diagnostics& diagnostics);
+
+}  // namespace coda
