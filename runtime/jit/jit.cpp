@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "compiler/elaborate/elaborate.h"
-#include "dsl/format.h"
+#include "dsl/dump.h"
 #include "dsl/parser.h"
 #include "runtime/format/file_io.h"
 #include "runtime/jit/generate.h"
@@ -28,7 +28,7 @@ class Pipeline {
     auto module = timed(result_.times, "parse", [&] { return load(); });
     if (!module) return;
     for (const RoutineInfo& routine : list_routines(*module)) result_.routines.push_back(routine.name);
-    if (wants(Dump::Ast)) result_.dumps[Dump::Ast] = format(file_, *result_.sources, *result_.diagnostics).value_or("");
+    if (wants(Dump::Ast)) result_.dumps[Dump::Ast] = dump(*module);
     if (request_.stage == Stage::Check) {
       timed(result_.times, "check", [&] {
         return check_module(*module, file_, *result_.sources, request_.bindings, *result_.diagnostics, disk_reader());
@@ -102,7 +102,8 @@ class Pipeline {
         if (lowers(module, fewer)) bound = std::move(fewer);
       }
     }
-    auto program = elaborated(module, bound, *result_.diagnostics);
+    Diagnostics scratch(*result_.sources);  // what it says has been said
+    auto program = elaborated(module, bound, scratch);
     auto epilogue = std::make_unique<EpilogueProgram>();
     if (!program || !lower_to_epilogue(*program, *epilogue, *result_.diagnostics)) return false;
     if (wants(Dump::Epilogue)) result_.dumps[Dump::Epilogue] = to_text(*epilogue);

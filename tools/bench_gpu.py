@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""Times coda's kernels against cuBLAS (torch.matmul) doing the GEMM alone, in one process on one GPU.
+
+A pair of bursts is one of cuBLAS and one of coda, in the order cuBLAS, coda, coda, cuBLAS, so that a drift of clock or
+temperature cancels; the ratio of a pair is cuBLAS's time over coda's. "Hot" are bursts of at least 45 ms back to back,
+at steady power; "cool" is a launch after an idle gap of 12 ms and one launch to warm up. Inputs rotate among several
+sets. Every kernel's output is checked against torch in f64 on sampled rows before it is timed.
+
+Needs the folder made by `tools/package.sh --programs` (libcoda.so and compiled programs) and torch; no compiler.
+"""
+import argparse
+import ctypes
+import json
+import math
+import os
+import pathlib
+import random
+import statistics
+import sys
+import threading
+import time
+
+import torch
+
+from coda_ctypes import Coda
+
+BURST_MS = 45.0
+IDLE_S = 0.012
+ROWS = 64  # checked against f64
+DEVICE = "cuda"
+heartbeat = [time.time(), "start"]
+
+
+def watchdog():
+    """A hung kernel ends the process instead of the whole time that is left."""
+    while True:
+        time.sleep(1)
+        if time.time() - heartbeat[0] > 60:
+            print("hang at", heartbeat[1], flush=True)
+            os._exit(9)
+
+
+def beat(what):
+    heartbeat[:] = [time.time(), what]
+
+
+def normal(*shape, scale=1.0, dtype=torch.bfloat16):
+    return torch.randn(*shape, device=DEVICE, dtype=torch.float32 if shape[0] < 1 << 16 else dtype).mul_(scale).to(dtype)
+
+
+def gemm64(x, w, rows):
+    """x[rows] @ w.T in f64, by slices of w to bound the memory."""
+    a = x[rows].double()
+    return torch.cat([a @ part.double().t() for part in w.split(16384)], 1)
+
+
+def rope(z, cos, sin):
+    half = z.shape[-1] // 2
+    a, b, c, s = z[..., :half], z[..., half:], cos[:, None], sin[:, None]
+    return torch.cat([a * c - b * s, b * c + a * s], -1)
+
+
+# Each case: the tensors of one set, by parameter name, and the f64 values of the outputs at some rows. The GEMM's
+# operands are the first two inputs.
+def plain(d):
+    x, w = normal(d["M"], d["K"]), normal(d["N"], d["K"], scale=d["K"] ** -0.5)
+    return dict(x=x, w=w), dict(y=x.new_empty(d["M"], d["N"])), lambda r: dict(y=gemm64(x, w, r))
+
+
+def bias_gelu(d):
+    inputs, outputs, _ = plain(d)
+    x, w, bias = inputs["x"], inputs["w"], normal(d["N"])
+    return dict(inputs, bias=bias), outputs, lambda r: dict(
+        y=torch.nn.functional.gelu(gemm64(x, w, r) + bias.double(), approximate="tanh"))
+
+
+def gate_up(d):
+    x, w = normal(d["M"], d["K"]), normal(2 * d["F"], d["K"], scale=d["K"] ** -0.5)
+    rstd = torch.rand(d["M"], device=DEVICE) + 0.5
+
+    def expected(r):
+        gate, up = (gemm64(x, w, r) * rstd[r].double()[:, None]).chunk(2, 1)
+        return dict(act=torch.nn.functional.silu(gate) * up)
+    return dict(x=x, w=w, rstd=rstd), dict(act=x.new_empty(d["M"], d["F"])), expected
+
+
+def residual(d):
+    x, w = normal(d["M"], d["K"]), normal(d["N"], d["K"], scale=d["K"] ** -0.5)
+    r, gain = normal(d["M"], d["N"]), normal(d["N"])
+
+    def expected(rows):
+        h = gemm64(x, w, rows) + r[rows].double()
+        stored = h.bfloat16().double()
+        return dict(h=h, scaled=stored * gain.double(), squares=(stored * stored).sum(1))
+    outputs = dict(h=torch.empty_like(r), scaled=torch.empty_like(r), squares=torch.empty(d["M"], device=DEVICE))
+    return dict(x=x, w=w, r=r, gain=gain), outputs, expected
+
+
+def qkv(d):
+    M, D, Hq, Hkv, Dh = (d[k] for k in ("M", "D", "Hq", "Hkv", "Dh"))
+    h, w = normal(M, D), normal((Hq + 2 * Hkv) * Dh, D, scale=D ** -0.5)
+    rstd = torch.rand(M, device=DEVICE) + 0.5
+    angle = torch.rand(M, Dh // 2, device=DEVICE) * 2 * math.pi
+    cos, sin = angle.cos(), angle.sin()
+
+    def expected(r):
+        z = (gemm64(h, w, r) * rstd[r].double()[:, None]).view(len(r), -1, Dh)
+        c, s = cos[r].double(), sin[r].double()
+        return dict(q=rope(z[:, :Hq], c, s), k=rope(z[:, Hq:Hq + Hkv], c, s), v=z[:, Hq + Hkv:])
+    outputs = {name: h.new_empty(M, heads, Dh) for name, heads in (("q", Hq), ("k", Hkv), ("v", Hkv))}
+    return dict(h=h, w=w, rstd=rstd, cos=cos, sin=sin), outputs, expected
+
+
+def linear_ce(d):
+    x, w = normal(d["M"], d["D"]), normal(d["V"], d["D"], scale=d["D"] ** -0.5)
+    t = torch.randint(0, d["V"], (d["M"],), device=DEVICE)
+    t[::16] = -100
+
+    def expected(r):
+        z = gemm64(x, w, r)
+        lse, target = z.logsumexp(1), t[r]
+        picked = z.gather(1, target.clamp(min=0)[:, None])[:, 0]
+        return dict(lse=lse, loss=torch.where(target == -100, torch.zeros_like(lse), lse - picked))
+    outputs = {name: torch.empty(d["M"], device=DEVICE) for name in ("loss", "lse")}
+    return dict(x=x, w=w, t=t), outputs, expected
+
+
+CASES = dict(plain=plain, bias_gelu=bias_gelu, gate_up=gate_up, residual=residual, qkv=qkv, linear_ce=linear_ce)
+
+
+def read_cases(path):
+    for line in path.read_text().splitlines():
+        if line.strip() and not line.startswith("#"):
+            name, _, kernel, dims, _ = (part.strip() for part in line.split("|"))
+            yield name, kernel, {k: int(v) for k, v in (word.split("=") for word in dims.split())}
+
+
+def check(name, launch, outputs, expected, m):
+    """Poisons, launches, and compares sampled rows; returns the largest relative error, or raises."""
+    rows = torch.randint(0, m, (ROWS,), device=DEVICE)
+    for tensor in outputs.values():
+        tensor.fill_(float("nan"))
+    launch()
+    torch.cuda.synchronize()
+    worst = 0.0
+    for output, want in expected(rows).items():
+        got = outputs[output]
+        error = ((got[rows].double() - want).norm() / want.norm()).item()
+        if not error < 5e-3 or not bool(torch.isfinite(got).all()):
+            raise AssertionError(f"{name}: output {output} is wrong: relative error {error:.2e}")
+        worst = max(worst, error)
+    return worst
+
+
+class Timer:
+    """Launches one of several functions in turn, as many times as fill a burst."""
+
+    def __init__(self, functions):
+        self.functions, self.next, self.count = functions, 0, 0
+
+    def launch(self):
+        self.functions[self.next % len(self.functions)]()
+        self.next += 1
+
+    def calibrate(self):
+        for _ in range(3):
+            self.launch()
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        for _ in range(5):
+            self.launch()
+        end.record()
+        torch.cuda.synchronize()
+        self.count = max(3, math.ceil(BURST_MS / (begin.elapsed_time(end) / 5)))
+
+    def burst(self):
+        """Milliseconds a launch, the median of the burst."""
+        events = [torch.cuda.Event(enable_timing=True) for _ in range(self.count + 1)]
+        self.launch()
+        events[0].record()
+        for event in events[1:]:
+            self.launch()
+            event.record()
+        torch.cuda.synchronize()
+        return statistics.median(a.elapsed_time(b) for a, b in zip(events, events[1:]))
+
+    def cool(self):
+        time.sleep(IDLE_S)
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        self.launch()
+        begin.record()
+        self.launch()
+        end.record()
+        torch.cuda.synchronize()
+        return begin.elapsed_time(end)
+
+
+def pairs(measure, base, ours, rounds, what):
+    """(times of base, times of ours, ratios): each round is base, ours, ours, base."""
+    base_ms, ours_ms, ratios = [], [], []
+    for i in range(rounds):
+        beat(f"{what} round {i}")
+        a0, b0, b1, a1 = measure(base), measure(ours), measure(ours), measure(base)
+        base_ms += [a0, a1]
+        ours_ms += [b0, b1]
+        ratios.append((a0 + a1) / (b0 + b1))
+    return base_ms, ours_ms, ratios
+
+
+def summary(base_ms, ours_ms, ratios, flop):
+    rate = lambda ms: flop / statistics.median(ms) / 1e9  # TFLOP/s
+    return dict(cublas_tflops=rate(base_ms), coda_tflops=rate(ours_ms), coda_ms=statistics.median(ours_ms),
+                ratio=statistics.median(ratios), ratio_low=min(ratios), ratio_high=max(ratios), rounds=len(ratios))
+
+
+def run_case(coda, dist, name, dims, args):
+    beat(f"{name} set-up")
+    kernel = coda.load(str(dist / "programs" / f"{name}.0.coda.bin"), 0, dims)
+    sets, bytes_each = [], 0
+    while len(sets) < 3 and (not sets or (len(sets) + 1) * bytes_each < args.memory << 30):
+        sets.append(CASES[name](dims))
+        bytes_each = sum(t.numel() * t.element_size() for part in sets[0][:2] for t in part.values())
+    x, w = list(sets[0][0].values())[:2]
+    gemm_out = x.new_empty(x.shape[0], w.shape[0])
+    flop = 2.0 * x.shape[0] * w.shape[0] * x.shape[1]
+    ours, base = [], []
+    for inputs, outputs, expected in sets:
+        ours.append(kernel.bind({**inputs, **outputs}))
+        a, b = list(inputs.values())[:2]
+        base.append(lambda a=a, b=b: torch.matmul(a, b.t(), out=gemm_out))
+    result = dict(name=name, dims=dims, sets=len(sets), gemm=[x.shape[0], w.shape[0], x.shape[1]])
+    result["error"] = max(check(name, ours[i], sets[i][1], sets[i][2], x.shape[0]) for i in range(len(sets)))
+    base, ours = Timer(base), Timer(ours)
+    base.calibrate()
+    ours.calibrate()
+    if args.hot:
+        for _ in range(4):  # to steady power
+            beat(f"{name} warm-up")
+            base.burst()
+        result["hot"] = summary(*pairs(Timer.burst, base, ours, args.hot, f"{name} hot"), flop)
+    if args.cool:
+        result["cool"] = summary(*pairs(Timer.cool, base, ours, args.cool, f"{name} cool"), flop)
+    return result
+
+
+def row(result):
+    text = f"{result['name']:<10} {'x'.join(map(str, result['gemm'])):<18} {result['error']:.1e}"
+    for mode in ("hot", "cool"):
+        if mode in result:
+            r = result[mode]
+            text += (f"   {r['cublas_tflops']:6.0f} {r['coda_tflops']:6.0f}  {r['ratio']:.3f}"
+                     f" [{r['ratio_low']:.3f} {r['ratio_high']:.3f}]")
+    return text
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dist", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent)
+    parser.add_argument("--hot", type=int, default=6, help="rounds of hot bursts; 0: none")
+    parser.add_argument("--cool", type=int, default=8, help="rounds of cool launches; 0: none")
+    parser.add_argument("--only", default="", help="names of cases, with commas")
+    parser.add_argument("--memory", type=int, default=24, help="GiB of device memory for sets of inputs")
+    parser.add_argument("--json", type=pathlib.Path, help="where to write all figures")
+    args = parser.parse_args()
+    threading.Thread(target=watchdog, daemon=True).start()
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+    torch.manual_seed(1)
+    random.seed(1)
+    coda = Coda(args.dist / "lib" / "libcoda.so")
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; TFLOP/s of the GEMM; ratio = cuBLAS time / coda time")
+    heads = "".join(f"   {mode + ': cuBLAS':>13} coda  ratio [low high]" for mode in ("hot", "cool") if getattr(args, mode))
+    print(f"{'case':<10} {'M x N x K':<18} {'error':<7}{heads}", flush=True)
+    results, failed = [], 0
+    for name, _, dims in read_cases(args.dist / "gpu_cases.txt"):
+        if args.only and name not in args.only.split(","):
+            continue
+        try:
+            results.append(run_case(coda, args.dist, name, dims, args))
+            print(row(results[-1]), flush=True)
+        except Exception as error:  # one case must not hide the others
+            failed += 1
+            print(f"{name:<10} FAILED: {error}", flush=True)
+        torch.cuda.empty_cache()
+    if args.json:
+        args.json.write_text(json.dumps(results, indent=1))
+    line = f"benchmark: {len(results)} cases, {failed} failed"
+    for mode in ("hot", "cool"):
+        ratios = [r[mode]["ratio"] for r in results if mode in r]
+        if ratios:
+            line += f"; {mode} geometric mean {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}"
+    print(line, flush=True)
+    sys.exit(1 if failed or not results else 0)
+
+
+if __name__ == "__main__":
+    main()
