@@ -1,0 +1,176 @@
+"""coda from Python: compile or load a kernel, launch it on PyTorch tensors (or NumPy arrays, on the host).
+
+    import coda, torch
+    kernel = coda.compile(open("gate_up.coda").read(), target="sm_90a").prepare(0)
+    kernel(x=x, w=w, rstd=rstd, act=act)          # on PyTorch's current stream
+
+One file over libcoda.so's C interface; found through CODA_LIBRARY, or beside this file, or by the system's loader.
+"""
+import ctypes as C
+import os
+
+DTYPES = ["f32", "f16", "bf16", "e4m3", "e5m2", "e2m1", "ue8m0", "i64", "i32", "u8", "i8", "bool"]
+TORCH_NAMES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2",
+               "float8_e8m0fnu": "ue8m0", "float4_e2m1fn_x2": "e2m1", "int64": "i64", "int32": "i32", "uint8": "u8",
+               "int8": "i8", "bool": "bool"}
+ROLES = ["in", "out", "inout", "scalar"]
+HOST = -1
+_TENSOR, _REAL, _INTEGER = 0, 1, 2
+_ABI_VERSION = 1
+
+
+class Error(RuntimeError):
+    """What the library refused, in its own words."""
+
+
+class _Binding(C.Structure):
+    _fields_ = [("symbol", C.c_char_p), ("value", C.c_int64)]
+
+
+class _Param(C.Structure):
+    _fields_ = [("name", C.c_char_p), ("role", C.c_int32), ("dtype", C.c_int32), ("rank", C.c_int32),
+                ("has_default", C.c_int32)]
+
+
+class _Options(C.Structure):
+    _fields_ = [("size", C.c_size_t), ("path", C.c_char_p), ("kernel", C.c_char_p), ("target", C.c_char_p),
+                ("dims", C.POINTER(_Binding)), ("dim_count", C.c_size_t)]
+
+
+class _Argument(C.Structure):
+    _fields_ = [("name", C.c_char_p), ("kind", C.c_int32), ("dtype", C.c_int32), ("data", C.c_void_p),
+                ("device", C.c_int32), ("rank", C.c_int32), ("shape", C.POINTER(C.c_int64)),
+                ("strides", C.POINTER(C.c_int64)), ("real", C.c_double), ("integer", C.c_int64)]
+
+
+def _load():
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libcoda.so")
+    path = os.environ.get("CODA_LIBRARY") or (beside if os.path.exists(beside) else "libcoda.so")
+    library = C.CDLL(path)
+    library.coda_abi_version.restype = C.c_uint32
+    if library.coda_abi_version() != _ABI_VERSION:
+        raise Error(f"{path} has C interface {library.coda_abi_version()}, this file is for {_ABI_VERSION}")
+    for name in ("coda_error", "coda_image_name", "coda_image_target", "coda_image_param_dim"):
+        getattr(library, name).restype = C.c_char_p
+    for name in ("coda_image_free", "coda_kernel_free"):
+        getattr(library, name).restype = None
+        getattr(library, name).argtypes = [C.c_void_p]
+    library.coda_launch.argtypes = [C.c_void_p, C.POINTER(_Argument), C.c_size_t, C.c_void_p]
+    return library
+
+
+_library = None
+
+
+def _lib():
+    global _library
+    _library = _library or _load()
+    return _library
+
+
+def _check(code):
+    if code != 0:
+        raise Error(_lib().coda_error().decode())
+
+
+def _bindings(dims):
+    return (_Binding * max(1, len(dims)))(*[_Binding(name.encode(), value) for name, value in dims.items()])
+
+
+def _text(value):
+    return None if value is None else value.encode()
+
+
+class Image:
+    """A compiled kernel, not yet on a device."""
+
+    def __init__(self, handle):
+        self._handle = handle
+
+    def __del__(self):
+        _lib().coda_image_free(self._handle)
+
+    @property
+    def name(self):
+        return _lib().coda_image_name(self._handle).decode()
+
+    @property
+    def target(self):
+        return _lib().coda_image_target(self._handle).decode()
+
+    @property
+    def params(self):
+        """[(name, role, dtype, dimensions as text)], in order."""
+        found = []
+        for i in range(_lib().coda_image_param_count(self._handle)):
+            param = _Param()
+            _check(_lib().coda_image_param(self._handle, i, C.byref(param)))
+            dims = [_lib().coda_image_param_dim(self._handle, i, a).decode() for a in range(param.rank)]
+            found.append((param.name.decode(), ROLES[param.role], DTYPES[param.dtype], dims))
+        return found
+
+    def save(self, path):
+        _check(_lib().coda_image_save(self._handle, str(path).encode()))
+
+    def prepare(self, device=None, **dims):
+        """A Kernel for a CUDA ordinal; for the host if that is the image's target."""
+        if device is None:
+            device = HOST if self.target == "host" else 0
+        handle = C.c_void_p()
+        _check(_lib().coda_prepare(self._handle, C.c_int32(device), _bindings(dims), C.c_size_t(len(dims)),
+                                   C.byref(handle)))
+        return Kernel(handle, device)
+
+
+class Kernel:
+    """A kernel on a device. Call it with tensors and scalars, by position or by name."""
+
+    def __init__(self, handle, device):
+        self._handle, self.device = handle, device
+
+    def __del__(self):
+        _lib().coda_kernel_free(self._handle)
+
+    def __call__(self, *args, stream=None, **named):
+        given = [(None, value) for value in args] + list(named.items())
+        block = (_Argument * max(1, len(given)))(*[_argument(name, value) for name, value in given])
+        if stream is None and self.device != HOST:
+            import torch
+            stream = torch.cuda.current_stream(self.device).cuda_stream
+        _check(_lib().coda_launch(self._handle, block, len(given), stream))
+
+
+def _argument(name, value):
+    name = _text(name)
+    if isinstance(value, (bool, int)):
+        return _Argument(name=name, kind=_INTEGER, integer=int(value))
+    if isinstance(value, float):
+        return _Argument(name=name, kind=_REAL, real=value)
+    dtype = str(value.dtype).replace("torch.", "")
+    if dtype not in TORCH_NAMES:
+        raise Error(f"coda has no element type for {value.dtype}")
+    if hasattr(value, "data_ptr"):  # PyTorch
+        data, strides = value.data_ptr(), value.stride()
+        device = value.device.index if value.device.type == "cuda" else HOST
+    else:  # NumPy
+        data, device = value.ctypes.data, HOST
+        strides = [stride // value.itemsize for stride in value.strides]
+    sizes = C.c_int64 * max(1, len(value.shape))
+    return _Argument(name=name, kind=_TENSOR, dtype=DTYPES.index(TORCH_NAMES[dtype]), data=data or None, device=device,
+                     rank=len(value.shape), shape=sizes(*value.shape), strides=sizes(*strides))
+
+
+def compile(text, kernel=None, target="host", path=None, **dims):
+    """An Image from the text of a program; the message of an Error is the program's diagnostics."""
+    bindings = _bindings(dims)
+    options = _Options(C.sizeof(_Options), _text(path), _text(kernel), _text(target), bindings, len(dims))
+    handle = C.c_void_p()
+    _check(_lib().coda_compile(text.encode(), C.byref(options), C.byref(handle)))
+    return Image(handle)
+
+
+def load(path):
+    """An Image from a file that Image.save() or `codac build` wrote."""
+    handle = C.c_void_p()
+    _check(_lib().coda_image_load(str(path).encode(), C.byref(handle)))
+    return Image(handle)
