@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/elaborate/elaborate.h"
+#include "compiler/ir/text.h"
 #include "dsl/dump.h"
 #include "dsl/parser.h"
 #include "runtime/format/file_io.h"

@@ -45,6 +45,7 @@ struct CompileRequest {
   Bindings bindings;
   std::map<std::string, std::string> types;  ///< choices for type parameters
   std::map<std::string, double> schedule;    ///< overrides of the `schedule` clause
+  std::string schedule_name;                 ///< a measured schedule by its name; empty: the best known for the sizes
   std::string target = "host";               ///< or "sm_90a"
   Stage stage = Stage::Assemble;
   std::set<Dump> dumps;

@@ -47,7 +47,8 @@ void CompileOptions::add_program_options(CLI::App& command) {
   command.add_option("--dim", dims, "value of a dimension symbol: M=8192 (8k = 8192); may be repeated")
       ->type_name("NAME=VALUE");
   command.add_option("--type", types, "choice for a type parameter: T=bf16")->type_name("NAME=TYPE");
-  command.add_option("--schedule", schedule, "override of the schedule: tile_m=128")->type_name("NAME=VALUE");
+  command.add_option("--schedule", schedule, "a schedule by name, or an override: tile_m=128")
+      ->type_name("NAME[=VALUE]");
   command.add_flag("--time-passes", time_passes, "print how long each step took");
   command.add_flag("--json", json, "diagnostics as JSON on stdout");
 }
@@ -76,6 +77,10 @@ std::optional<CompileRequest> CompileOptions::request(const std::string& target,
     result.types[parts->first] = parts->second;
   }
   for (const auto& text : schedule) {
+    if (text.find('=') == std::string::npos) {
+      result.schedule_name = text;
+      continue;
+    }
     auto parts = split_assignment(text);
     auto value = parts ? number(parts->second) : std::nullopt;
     if (!value) {

@@ -1,0 +1,96 @@
+#include "runtime/jit/generate.h"
+
+#include "compiler/codegen/host.h"
+#include "compiler/codegen/sm90.h"
+#include "runtime/assemble.h"
+#include "runtime/jit/disassemble.h"
+
+namespace coda {
+namespace {
+
+bool wants(const CompileRequest& request, Dump dump) { return request.dumps.count(dump) > 0; }
+
+void generate_host(const CompileRequest& request, Compilation& result) {
+  std::string reason;
+  HostRequest host;
+  host.want_llvm = wants(request, Dump::Llvm);
+  auto output = timed(result.times, "host code", [&] { return compile_host(*result.epilogue, host, reason); });
+  if (!output) {
+    result.diagnostics->report(DiagId::E0502, result.program->span, {"the CPU", reason});
+    return;
+  }
+  if (host.want_llvm) result.dumps[Dump::Llvm] = std::move(output->llvm_text);
+  result.image = std::move(output->image);
+}
+
+/// Extents of the GEMM where the request's bindings give them: the tile is chosen by them.
+Sm90Options options_for(const CompileRequest& request, const EpilogueProgram& epilogue) {
+  Sm90Options options;
+  options.keep_llvm = wants(request, Dump::Llvm);
+  options.schedule = request.schedule_name;
+  Dim rows = 1, columns;
+  for (const NamedDim& row : epilogue.rows) rows = rows * row.extent;
+  for (const Region& region : epilogue.regions) {
+    columns = columns + region.extent * Dim(static_cast<int64_t>(region.segments.size()));
+  }
+  options.rows = rows.evaluate(request.bindings);
+  options.columns = columns.evaluate(request.bindings);
+  options.depth = epilogue.depth.evaluate(request.bindings);
+  return options;
+}
+
+/// PTX becomes a cubin if there is an assembler; without one the driver assembles when the kernel is loaded.
+void assemble_image(const CompileRequest& request, Compilation& result, const std::string& ptx) {
+  if (!find_assembler()) {
+    result.assembler_log = "no ptxas was found: the driver assembles the kernel when it is loaded";
+    return;
+  }
+  auto assembly = timed(result.times, "assemble", [&] { return assemble(ptx, request.target); });
+  if (!assembly) {
+    result.diagnostics->report(DiagId::E0502, result.program->span, {request.target, assembly.status().message()});
+    result.image.reset();
+    return;
+  }
+  result.image->code_kind = CodeKind::Cubin;
+  result.image->registers = assembly->registers;
+  result.image->spill_bytes = assembly->spill_bytes;
+  result.image->code = std::move(assembly->cubin);
+  if (wants(request, Dump::Cubin)) {
+    result.dumps[Dump::Cubin].assign(result.image->code.begin(), result.image->code.end());
+  }
+  if (!wants(request, Dump::Sass)) return;
+  auto sass = disassemble(result.image->code);
+  if (sass) result.dumps[Dump::Sass] = std::move(*sass);
+  if (!sass) result.assembler_log = sass.status().message();
+}
+
+void generate_sm90(const CompileRequest& request, Compilation& result) {
+  auto output = timed(result.times, "gpu code", [&] {
+    return compile_sm90(*result.epilogue, options_for(request, *result.epilogue), *result.diagnostics);
+  });
+  if (!output) return;
+  if (wants(request, Dump::Llvm)) result.dumps[Dump::Llvm] = std::move(output->llvm);
+  if (wants(request, Dump::Ptx)) result.dumps[Dump::Ptx] = output->ptx;
+  result.image = std::move(output->image);
+  if (request.stage == Stage::Assemble) assemble_image(request, result, output->ptx);
+}
+
+struct Target {
+  std::string_view name;
+  void (*generate)(const CompileRequest&, Compilation&);
+};
+constexpr Target kTargets[] = {{"host", generate_host}, {"sm_90a", generate_sm90}};
+
+}  // namespace
+
+void generate(const CompileRequest& request, Compilation& result) {
+  std::string names;
+  for (const Target& target : kTargets) {
+    if (target.name == request.target) return target.generate(request, result);
+    names += (names.empty() ? "" : ", ") + std::string(target.name);
+  }
+  result.diagnostics->report(DiagId::E0502, result.program->span,
+                             {"`" + request.target + "`", "there is no such target; there are " + names});
+}
+
+}  // namespace coda
