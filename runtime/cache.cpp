@@ -27,7 +27,7 @@ Expected<Cache::Bytes> Cache::make_and_publish(const CacheKey& key, const Make& 
   auto value = make();
   if (!value) return value.status();
   const Status published = disk_ ? disk_->store(key, *value) : Status();
-  if (!published.ok()) warn_once("compiled code is not cached: " + published.message());
+  if (!published.ok()) warn_once("unpublished", "compiled code is not cached: " + published.message());
   if (!disk_ || !published.ok()) slot.value = *value;
   return value;
 }
@@ -51,7 +51,8 @@ Expected<DiskCache> open_default_disk_cache() {
     if (base.empty()) continue;
     auto cache = attempt(base + candidate.below);
     if (cache) return cache;
-    if (candidate.option == Option::CacheDir) warn_once("CODA_CACHE_DIR is not used: " + cache.status().message());
+    if (candidate.option == Option::CacheDir)
+      warn_once("folder", "CODA_CACHE_DIR is not used: " + cache.status().message());
   }
   if (auto cache = attempt(option(Option::TempDir) + "/coda-cache-" + std::to_string(::geteuid()))) return cache;
   return Status(Code::Io, "no folder for the cache of compiled kernels: " + reasons);
@@ -73,7 +74,7 @@ Cache* Cache::of_process() {
   std::optional<DiskCache> disk;
   if (mode != "memory") {
     auto opened = open_default_disk_cache();
-    if (!opened) warn_once(opened.status().message());
+    if (!opened) warn_once("no folder", opened.status().message());
     if (opened) disk = std::move(*opened);
   }
   cache = new Cache(std::move(disk), wait);

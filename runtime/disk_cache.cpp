@@ -110,11 +110,11 @@ std::vector<File> files_of(const std::string& folder) {
 
 }  // namespace
 
-void warn_once(const std::string& text) {
+void warn_once(std::string_view topic, const std::string& text) {
   static auto* mutex = new std::mutex;
-  static auto* seen = new std::set<std::string>;
+  static auto* seen = new std::set<std::string, std::less<>>;
   const std::lock_guard lock(*mutex);
-  if (seen->insert(text).second) std::fprintf(stderr, "coda: warning: %s\n", text.c_str());
+  if (seen->insert(std::string(topic)).second) std::fprintf(stderr, "coda: warning: %s\n", text.c_str());
 }
 
 Expected<DiskCache> DiskCache::open(const std::string& folder, int64_t limit_bytes) {
@@ -142,7 +142,7 @@ std::optional<std::vector<uint8_t>> DiskCache::find(const CacheKey& key) const {
   const bool read = read_at(*handle, file, 0, bytes).ok();
   const Entry entry = read ? decode(bytes, key, value) : Entry::Corrupt;
   if (entry == Entry::Corrupt) {
-    warn_once("the cache entry '" + file + "' was corrupt and is made anew");
+    warn_once("corrupt", "the cache entry '" + file + "' was corrupt and is made anew");
     ::unlink(file.c_str());
   }
   if (entry != Entry::Good) return std::nullopt;

@@ -44,7 +44,7 @@ class DiskCache {
   int64_t limit_bytes_ = 0;
 };
 
-/// "coda: warning: ..." on stderr, for each text the first time only.
-void warn_once(const std::string& text);
+/// "coda: warning: ..." on stderr, once in a process for each topic.
+void warn_once(std::string_view topic, const std::string& text);
 
 }  // namespace coda
