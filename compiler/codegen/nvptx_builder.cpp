@@ -38,7 +38,6 @@ struct NvptxBuilder::State {
   llvm::IRBuilder<> ir{context};
   llvm::Function* function = nullptr;
   llvm::GlobalVariable* shared = nullptr;
-  llvm::StructType* words = nullptr;
   int tensor_maps = 0;
 
   llvm::Type* type(Ty t) {
@@ -83,7 +82,6 @@ NvptxBuilder::~NvptxBuilder() = default;
 
 void NvptxBuilder::begin_kernel(const KernelSignature& signature) {
   State& s = *state_;
-  s.words = llvm::StructType::get(s.context, {llvm::ArrayType::get(s.ir.getInt64Ty(), std::max(1, signature.words))});
   auto* map = llvm::ArrayType::get(s.ir.getInt8Ty(), kTensorMapBytes);
   std::vector<llvm::Type*> params(static_cast<size_t>(signature.tensor_maps) + 1, s.ir.getPtrTy(0));
   auto* type = llvm::FunctionType::get(s.type(Ty::Void), params, false);
@@ -93,7 +91,7 @@ void NvptxBuilder::begin_kernel(const KernelSignature& signature) {
   for (int i = 0; i <= signature.tensor_maps; ++i) {
     const bool is_map = i < signature.tensor_maps;
     llvm::AttrBuilder attributes(s.context);
-    attributes.addByValAttr(is_map ? static_cast<llvm::Type*>(map) : s.words);
+    attributes.addByValAttr(is_map ? static_cast<llvm::Type*>(map) : s.ir.getInt64Ty());  // see end_kernel
     attributes.addAlignmentAttr(is_map ? 64 : 8);
     attributes.addAttribute("nvvm.grid_constant");
     s.function->addParamAttrs(static_cast<unsigned>(i), attributes);
@@ -107,6 +105,14 @@ void NvptxBuilder::begin_kernel(const KernelSignature& signature) {
                                       llvm::GlobalValue::NotThreadLocal, kSharedSpace);
   s.shared->setAlignment(llvm::Align(1024));
   enter(block("entry"));
+}
+
+void NvptxBuilder::end_kernel(int words) {
+  State& s = *state_;
+  const unsigned argument = static_cast<unsigned>(s.tensor_maps);
+  auto* list = llvm::ArrayType::get(s.ir.getInt64Ty(), static_cast<uint64_t>(std::max(1, words)));
+  s.function->removeParamAttr(argument, llvm::Attribute::ByVal);
+  s.function->addParamAttr(argument, llvm::Attribute::getWithByValType(s.context, list));
 }
 
 Val NvptxBuilder::tensor_map(int index) { return wrap(state_->function->getArg(static_cast<unsigned>(index))); }

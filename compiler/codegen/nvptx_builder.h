@@ -36,7 +36,6 @@ struct Phi {
 struct KernelSignature {
   std::string name;
   int tensor_maps = 0;
-  int words = 0;
   int threads = 0;
   int cluster = 1;
 };
@@ -49,6 +48,8 @@ class NvptxBuilder {
   NvptxBuilder& operator=(const NvptxBuilder&) = delete;
 
   void begin_kernel(const KernelSignature& signature);
+  /// `words`: how many the argument block turned out to have.
+  void end_kernel(int words);
   Val tensor_map(int index);
   Val word(int index);  ///< word `index` of the argument block, an I64
   Val shared_base();    ///< dynamic shared memory, 1024-byte aligned

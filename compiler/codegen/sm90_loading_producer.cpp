@@ -1,5 +1,6 @@
 // The producer for operands that tensor maps can't address: the warpgroup reads elements by predicated loads, any
 // strides, and stores them where a bulk copy would have put them. See sm90_producer.h.
+#include <functional>
 #include <numeric>
 
 #include "compiler/codegen/nvptx_ops.h"
@@ -10,7 +11,7 @@ namespace {
 
 constexpr int kRowBytes = 2 * kSm90TileK;
 constexpr int kElementBytes = 2;
-constexpr int kInFlight = 8;  // loads of a thread before their stores; more would not fit the producer's registers
+constexpr int kInFlight = 4;  // loads of a thread before their stores; more would not fit the producer's registers
 
 class LoadingProducer {
  public:
@@ -42,7 +43,7 @@ class LoadingProducer {
     int width;   ///< order of rows: see Sm90RegionPlan
     Val start;   ///< I32, first row or column
     Val extent;  ///< I32, rows or columns there are, counted like `start`
-    Val offset;  ///< I64, what a row's number begins at, in elements along the outer axes' numbering
+    Val offset;  ///< I64, number of row or column 0 along the operand's outer axes
   };
 
   Sm90Turn stage(const Sm90Tile& tile, Val k, Sm90Turn now) {
@@ -68,44 +69,66 @@ class LoadingProducer {
     return c_.ring.next(now);
   }
 
+  /// Neighbouring threads take elements that are neighbours in memory: a thread keeps its place `inner` in the lines of
+  /// 64 elements and walks over the lines.
   void fill(Val shared, Val depth, const Operand& operand) {
-    const int each = operand.rows * kSm90TileK / kWarpgroup;  // elements of one thread
-    const int batch = std::gcd(each, kInFlight);
-    const Val initial[] = {c_.thread_in_wg};
+    const int param = operand.what.param;
+    Val inner = b_.op(IntOp::And, c_.thread_in_wg, kSm90TileK - 1);
+    Val depth_step = b_.mul(c_.arguments.stride(param, operand.what.depth_axis), kElementBytes);
+    Val base = c_.arguments.pointer(param);
+    Val depth_end = c_.arguments.extent32(c_.epilogue.depth);
+    if (operand.depth_major) {
+      Val at = b_.add(depth, inner);
+      base = b_.add(base, b_.mul(b_.convert(at, Ty::I64), depth_step));
+      lines(shared, operand.rows, inner, b_.test(IntTest::Ult, at, depth_end), [&](Val line) {
+        Val row = b_.add(operand.start, memory_row(line, operand.width));
+        return Source{b_.add(base, outer_bytes(operand, row)), b_.test(IntTest::Ult, row, operand.extent)};
+      });
+      return;
+    }
+    const Val initial[] = {b_.i32(0)};
     b_.loop(
-        "fill", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], operand.rows * kSm90TileK); },
+        "blocks", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], operand.rows); },
         [&](std::span<const Val> v) {
-          std::vector<Val> values, places;
-          for (int i = 0; i < batch; ++i) {
-            const Place place = place_of(b_.add(v[0], i * kWarpgroup), operand);
-            places.push_back(b_.add(shared, place.shared));
-            values.push_back(load(operand, b_.add(operand.start, place.row), b_.add(depth, place.depth)));
-          }
-          for (int i = 0; i < batch; ++i) {
-            gpu::store_shared(b_, places[static_cast<size_t>(i)], values[static_cast<size_t>(i)], kElementBytes);
-          }
-          return std::vector<Val>{b_.add(v[0], batch * kWarpgroup)};
+          Val row = b_.add(operand.start, b_.add(v[0], inner));
+          Val column = b_.add(base, outer_bytes(operand, row));
+          lines(b_.add(shared, b_.mul(v[0], kRowBytes)), kSm90TileK, inner, b_.test(IntTest::Ult, row, operand.extent),
+                [&](Val line) {
+                  Val at = b_.add(depth, line);
+                  return Source{b_.add(column, b_.mul(b_.convert(at, Ty::I64), depth_step)),
+                                b_.test(IntTest::Ult, at, depth_end)};
+                });
+          return std::vector<Val>{b_.add(v[0], kSm90TileK)};
         });
   }
 
-  struct Place {
-    Val row, depth;  ///< of the operand, relative to the tile
-    Val shared;      ///< bytes from the operand's place in the stage
+  struct Source {
+    Val address;  ///< I64
+    Val inside;   ///< I1
   };
 
-  /// Neighbouring threads take elements that are neighbours in memory.
-  Place place_of(Val number, const Operand& operand) {
-    Val low = b_.op(IntOp::And, number, kSm90TileK - 1), high = b_.op(IntOp::Lshr, number, 6);
-    const auto swizzled = [&](Val row, Val inner) {
-      Val chunk = b_.op(IntOp::Xor, b_.op(IntOp::Lshr, inner, 3), b_.op(IntOp::And, row, 7));
-      Val within = b_.op(IntOp::Shl, b_.op(IntOp::And, inner, 7), 1);
-      return b_.add(b_.add(b_.mul(row, kRowBytes), b_.op(IntOp::Shl, chunk, 4)), within);
-    };
-    if (operand.depth_major) return {memory_row(high, operand.width), low, swizzled(high, low)};
-    // Blocks of 64 rows; `high` counts depth inside a block, then blocks.
-    Val block = b_.op(IntOp::Lshr, high, 6), k = b_.op(IntOp::And, high, kSm90TileK - 1);
-    Val shared = b_.add(b_.mul(block, kSm90TileK * kRowBytes), swizzled(k, low));
-    return {b_.add(b_.op(IntOp::Shl, block, 6), low), k, shared};
+  /// Copies element `inner` of each of `count` swizzled lines.
+  void lines(Val shared, int count, Val inner, Val inside, const std::function<Source(Val)>& source) {
+    constexpr int kLinesAtOnce = kWarpgroup / kSm90TileK;
+    const int batch = std::gcd(count / kLinesAtOnce, kInFlight);
+    const Val initial[] = {b_.op(IntOp::Lshr, c_.thread_in_wg, 6)};
+    b_.loop(
+        "lines", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], count); },
+        [&](std::span<const Val> v) {
+          std::vector<Val> values;
+          for (int i = 0; i < batch; ++i) {
+            const Source from = source(b_.add(v[0], i * kLinesAtOnce));
+            values.push_back(gpu::load_element(b_, from.address, kElementBytes, b_.both(inside, from.inside)));
+          }
+          for (int i = 0; i < batch; ++i) {
+            Val line = b_.add(v[0], i * kLinesAtOnce);
+            Val chunk = b_.op(IntOp::Xor, b_.op(IntOp::Lshr, inner, 3), b_.op(IntOp::And, line, 7));
+            Val within = b_.add(b_.op(IntOp::Shl, chunk, 4), b_.op(IntOp::Shl, b_.op(IntOp::And, inner, 7), 1));
+            gpu::store_shared(b_, b_.add(b_.add(shared, b_.mul(line, kRowBytes)), within),
+                              values[static_cast<size_t>(i)], kElementBytes);
+          }
+          return std::vector<Val>{b_.add(v[0], batch * kLinesAtOnce)};
+        });
   }
 
   /// The row that lies at shared row `row` of a segment in the permuted order.
@@ -118,27 +141,22 @@ class LoadingProducer {
     return b_.add(result, b_.add(b_.mul(b_.op(IntOp::Lshr, inside, 3), 2), b_.op(IntOp::And, inside, 1)));
   }
 
-  Val load(const Operand& operand, Val row, Val depth) {
+  /// Bytes from the operand's base to row number `row`, along its outer axes: digits of the number, innermost first.
+  Val outer_bytes(const Operand& operand, Val row) {
     const int param = operand.what.param;
-    Val ok = b_.both(b_.test(IntTest::Ult, row, operand.extent),
-                     b_.test(IntTest::Ult, depth, c_.arguments.extent32(c_.epilogue.depth)));
-    Val index = b_.mul(b_.convert(depth, Ty::I64), c_.arguments.stride(param, operand.what.depth_axis));
-    // Outer axes, innermost first: digits of the row's number.
-    Val rest = b_.add(b_.convert(row, Ty::I64), operand.offset);
     const std::vector<int>& axes = operand.what.outer_axes;
+    Val rest = b_.add(b_.convert(row, Ty::I64), operand.offset), index = b_.i64(0);
     for (size_t i = axes.size(); i-- > 0;) {
       Val digit = rest;
       if (i > 0) {
-        const Dim& length =
-            c_.epilogue.program.params[static_cast<size_t>(param)].dims[static_cast<size_t>(axes[i])].extent;
-        Val extent = c_.arguments.extent(length);
+        const Param& p = c_.epilogue.program.params[static_cast<size_t>(param)];
+        Val extent = c_.arguments.extent(p.dims[static_cast<size_t>(axes[i])].extent);
         digit = b_.op(IntOp::Urem, rest, extent);
         rest = b_.op(IntOp::Udiv, rest, extent);
       }
       index = b_.add(index, b_.mul(digit, c_.arguments.stride(param, axes[i])));
     }
-    Val address = b_.add(c_.arguments.pointer(param), b_.mul(index, kElementBytes));
-    return gpu::load_element(b_, address, kElementBytes, ok);
+    return b_.mul(index, kElementBytes);
   }
 
   Sm90Context& c_;

@@ -1,0 +1,31 @@
+// The Hopper back end: an epilogue program becomes one persistent kernel, as PTX inside a KernelImage. LLVM-free.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "compiler/codegen/sm90_schedule.h"
+#include "compiler/epilogue/epilogue.h"
+#include "runtime/format/kernel_image.h"
+
+namespace coda {
+
+struct Sm90Options {
+  /// Name of a schedule of the table; empty: the program's `schedule` clause, else the best for `rows`, `columns`,
+  /// `depth` where they are known, else the best for large problems.
+  std::string schedule;
+  std::optional<int64_t> rows, columns, depth;
+  bool keep_llvm = false;  ///< also return the LLVM IR
+};
+
+struct Sm90Result {
+  KernelImage image;
+  std::string ptx;
+  std::string llvm;
+};
+
+/// Reports E04xx diagnostics and returns nothing where it can't be done.
+std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm90Options& options,
+                                       Diagnostics& diagnostics);
+
+}  // namespace coda

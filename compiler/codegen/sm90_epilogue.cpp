@@ -1,0 +1,90 @@
+#include "compiler/codegen/sm90_epilogue.h"
+
+#include <memory>
+#include <numeric>
+
+#include "compiler/codegen/sm90_hooks.h"
+#include "compiler/codegen/sm90_stores.h"
+
+namespace coda {
+namespace {
+
+/// Walks one region's slices.
+class SliceWalk {
+ public:
+  SliceWalk(Sm90Region& region, std::span<const Val> accumulators)
+      : r_(region), loads_(region), hooks_(region, loads_, accumulators) {}
+
+  void emit() {
+    const Sm90RegionPlan& plan = r_.plan;
+    // Values that depend on columns are shared within a granule and forgotten after it.
+    const int span = static_cast<int>(std::lcm<int64_t>(r_.region.granule, plan.group()));
+    for (int start = 0; start < plan.step; start += span) {
+      EpilogueEvaluator evaluator(r_.context.epilogue, r_.fragment.space(), r_.numbers.emitter(), hooks_);
+      hooks_.set_evaluator(&evaluator);
+      loads_.next_span();
+      for (int column = start; column < std::min(start + span, plan.step); column += plan.group()) {
+        for (int h = 0; h < r_.context.plan.row_slots(); ++h) slice(evaluator, column, h);
+      }
+      if (!evaluator.failure().empty()) r_.fail(evaluator.failure());
+    }
+  }
+
+ private:
+  void slice(EpilogueEvaluator& evaluator, int column, int h) {
+    r_.places.push_back(r_.context.b.mark());
+    r_.slice = static_cast<int>(r_.places.size()) - 1;
+    Env rows;
+    evaluator.bind_rows(r_.fragment.row(h), rows);
+    for (const Store& store : r_.context.epilogue.stores) {
+      if (store.region == r_.index) emit_store(evaluator, store, rows, column, h);
+    }
+  }
+
+  void emit_store(EpilogueEvaluator& evaluator, const Store& store, const Env& rows, int column, int h) {
+    const Program& program = r_.context.epilogue.program;
+    const DType dtype = program.params[static_cast<size_t>(store.param)].dtype;
+    std::vector<Sm90Element> elements;
+    for (int i = 0; i < r_.plan.width; ++i) {
+      r_.slot = column + i;
+      Env env = rows;
+      Sm90Element element{r_.slot, {}, {}, {}};
+      if (evaluator.bind_columns(store.columns, r_.fragment.column(r_.slot), env, element.predicate) == Answer::No) {
+        continue;
+      }
+      for (const AffineMap& map : store.index) element.index.push_back(evaluator.apply(map, env));
+      const Val value = evaluator.evaluate(store.value, env, element.predicate);
+      const NumClass own = program.graph[store.value].num_class;
+      // Rounding to a real type is the encoding's.
+      element.value = info(dtype).num_class == NumClass::Real ? evaluator.convert(value, own, NumClass::Real)
+                                                              : evaluator.to_dtype(value, own, dtype);
+      elements.push_back(std::move(element));
+    }
+    store_sm90_elements(r_, store.param, h, elements, evaluator);
+  }
+
+  Sm90Region& r_;
+  Sm90Loads loads_;
+  Sm90Hooks hooks_;
+};
+
+}  // namespace
+
+void Sm90Epilogue::emit(const Sm90Tile& tile, const Sm90Mainloop::Flight& flight, Val consumer) {
+  c_.for_region(tile.region, {}, [&](int r) {
+    emit_region(r, tile, flight, consumer);
+    return std::vector<Val>{};
+  });
+}
+
+void Sm90Epilogue::emit_region(int index, const Sm90Tile& tile, const Sm90Mainloop::Flight& flight, Val consumer) {
+  Sm90Region region(c_, numbers_, index, tile, consumer);
+  // Early loads fly while the last multiplications finish.
+  region.places.push_back(c_.b.mark());
+  const std::vector<Val> accumulators = mainloop_.land(flight);
+  SliceWalk(region, accumulators).emit();
+  for (const NvptxBuilder::Place& place : region.places) c_.b.unmark(place);
+  if (failure_.empty()) failure_ = region.failure;
+}
+
+}  // namespace coda

@@ -1,0 +1,89 @@
+#include "compiler/codegen/sm90_hooks.h"
+
+namespace coda {
+
+void combine_lanes(NvptxBuilder& b, Emitter& emitter, const Reduction& reduction, int mask, Val* state) {
+  Val other[2];
+  for (int i = 0; i < reduction.state_size; ++i) other[i] = gpu::shuffle_xor(b, state[i], mask);
+  reduction.emit_combine(emitter, state, other);
+}
+
+Val sm90_scalar(Sm90Context& context, NvptxNumbers& numbers, int param) {
+  NvptxBuilder& b = context.b;
+  Val word = context.arguments.scalar(param);
+  switch (info(context.epilogue.program.params[static_cast<size_t>(param)].dtype).num_class) {
+    case NumClass::Real:
+      return numbers.decode(b.convert(word, Ty::I32), DType::F32);
+    case NumClass::Int:
+      return word;
+    case NumClass::Bool:
+      return b.test(IntTest::Ne, word, 0);
+  }
+  return word;
+}
+
+Val Sm90Hooks::scalar(int param) { return sm90_scalar(r_.context, r_.numbers, param); }
+
+Val Sm90Hooks::load(int param, std::span<const Coord> index, Val predicate) {
+  return loads_.load(param, index, predicate, *evaluator_);
+}
+
+Val Sm90Hooks::accumulator(const Coord& row, const Coord& column, Val) {
+  const auto h = r_.fragment.row_slot(row);
+  const auto place = r_.fragment.find(column);
+  if (!h || !place) {
+    r_.fail("the accumulator at column " + r_.fragment.space().to_text(column));
+    return r_.numbers.emitter().real(0);
+  }
+  return accumulators_[static_cast<size_t>(r_.context.plan.accumulator(r_.index, *h, place->segment, place->slot))];
+}
+
+void Sm90Hooks::reduce(const TileReduction& request, const Sm90Fragment::Share& share, Env& env, size_t axis,
+                       Val* state) {
+  if (axis == request.over.size()) {
+    request.reduction->emit_lift(r_.numbers.emitter(), request.body(env), state);
+    return;
+  }
+  const NamedDim& dim = request.over[axis];
+  if (axis + 1 == request.over.size()) {
+    for (const Coord& coordinate : share.own) {
+      env.set(dim.name, coordinate);
+      reduce(request, share, env, axis + 1, state);
+    }
+    return;
+  }
+  for (int64_t i = 0; i < *dim.extent.constant(); ++i) {
+    env.set(dim.name, Coord(i));
+    reduce(request, share, env, axis + 1, state);
+  }
+}
+
+Val Sm90Hooks::reduce_in_tile(const TileReduction& request) {
+  Emitter& e = r_.numbers.emitter();
+  double count = 1;
+  for (const NamedDim& dim : request.over) {
+    if (!dim.extent.constant()) {
+      r_.fail("a reduction over `" + dim.name + "`, which has no fixed extent");
+      return e.real(0);
+    }
+    count *= static_cast<double>(*dim.extent.constant());
+  }
+  const auto share = r_.fragment.share(*request.over.back().extent.constant());
+  if (!share) {
+    r_.fail("a reduction over " + request.over.back().extent.text() + " columns");
+    return e.real(0);
+  }
+  Val state[2];
+  for (int i = 0; i < request.reduction->state_size; ++i) state[i] = e.real(request.reduction->identity[i]);
+  Env env = *request.env;
+  reduce(request, *share, env, 0, state);
+  for (int mask : share->shuffles) combine_lanes(r_.context.b, e, *request.reduction, mask, state);
+  return request.reduction->emit_finish(e, state, e.real(count));
+}
+
+Val Sm90Hooks::statistic(const Statistic&, const Env&, Val) {
+  r_.fail("a statistic of more than the tile, inside the tile");
+  return r_.numbers.emitter().real(0);
+}
+
+}  // namespace coda
