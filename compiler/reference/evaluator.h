@@ -16,8 +16,12 @@ namespace coda {
 
 class Evaluator {
  public:
-  Evaluator(const Program& program, Bindings bindings, std::vector<ReferenceInput> inputs, int threads)
-      : program_(program), bindings_(std::move(bindings)), inputs_(std::move(inputs)), workers_(threads) {}
+  Evaluator(const Program& program, Bindings bindings, std::vector<ReferenceInput> inputs, ReferenceOptions options)
+      : program_(program),
+        bindings_(std::move(bindings)),
+        inputs_(std::move(inputs)),
+        options_(options),
+        workers_(options.threads) {}
 
   /// Fails if something reachable from the outputs has no value here: extents, arrays, index maps.
   Status check();
@@ -29,8 +33,9 @@ class Evaluator {
   AxisId new_axis() { return next_axis_++; }
   int64_t multiply_adds() const { return multiply_adds_; }
 
-  /// No block of an elementwise value should be much larger, nor of a contraction's operand.
-  static constexpr int64_t kBlock = int64_t{1} << 17, kOperandBlock = int64_t{1} << 21;
+  /// No block of an elementwise value should have many more elements, nor of a contraction's operand.
+  int64_t block() const { return options_.block; }
+  int64_t operand_block() const { return 16 * options_.block; }
 
  private:
   using Compute = Values (Evaluator::*)(const Node&, const Frame&);
@@ -62,6 +67,7 @@ class Evaluator {
   const Program& program_;
   Bindings bindings_;
   std::vector<ReferenceInput> inputs_;
+  ReferenceOptions options_;
   Workers workers_;
   AxisId next_axis_ = 0;
   int64_t multiply_adds_ = 0;

@@ -69,8 +69,8 @@ Expected<Reference> Reference::make(const Program& program, const Bindings& bind
   Bindings all = bindings;
   all.insert(program.bound.begin(), program.bound.end());
   inputs.resize(program.params.size());
-  auto state = std::unique_ptr<State>(
-      new State{program, Evaluator(program, std::move(all), std::move(inputs), options.threads)});
+  auto state =
+      std::unique_ptr<State>(new State{program, Evaluator(program, std::move(all), std::move(inputs), options)});
   if (Status status = state->evaluator.check(); !status.ok()) return status;
   return Reference(std::move(state));
 }
@@ -94,7 +94,7 @@ Expected<std::vector<double>> Reference::evaluate(int output, std::span<const st
   }
   std::vector<double> result;
   while (!coordinates.empty()) {
-    const size_t count = std::min<size_t>(coordinates.size(), Evaluator::kBlock);
+    const size_t count = std::min(coordinates.size(), static_cast<size_t>(state_->evaluator.block()));
     const Demand demand = demand_for(param.dims, coordinates.first(count));
     for (size_t axis = 0; axis < demand.position_on.size(); ++axis) state_->evaluator.new_axis();
     const ValuesRef values = state_->evaluator.evaluate(state_->program.outputs[output].value, demand.frame);
@@ -118,9 +118,10 @@ Expected<std::vector<double>> Reference::evaluate_all(int output) {
   std::vector<double> result(static_cast<size_t>(size));
   if (size == 0) return result;
 
-  const std::vector<int64_t> tile = plan_block(extents, Evaluator::kBlock, [](const std::vector<int64_t>& lengths) {
-    return std::accumulate(lengths.begin(), lengths.end(), int64_t{1}, std::multiplies<>());
-  });
+  const std::vector<int64_t> tile =
+      plan_block(extents, state_->evaluator.block(), [](const std::vector<int64_t>& lengths) {
+        return std::accumulate(lengths.begin(), lengths.end(), int64_t{1}, std::multiplies<>());
+      });
   Workers alone(1);
   for_each_block(extents, tile, [&](const std::vector<int64_t>& begin, const std::vector<int64_t>& lengths) {
     Frame frame;

@@ -22,6 +22,8 @@ struct ReferenceInput {
 
 struct ReferenceOptions {
   int threads = 0;  ///< 0: one a core
+  /// Elements of an intermediate block; operands of contractions may have 16 times as many. Memory, not meaning.
+  int64_t block = int64_t{1} << 17;
 };
 
 /// Not thread-safe; computes with threads of its own. `program` and the arrays must outlive it.

@@ -187,7 +187,7 @@ Values Evaluator::contract(const Node& node, const Frame& frame) {
   const Shape batch = without(sides.spans[1], columns);
   const Shape rows = without(sides.spans[0], batch);
   const int64_t widest = std::max<int64_t>(sides.spans[1].size(), 1);
-  const std::vector<int64_t> chunks = plan_block(extents, kOperandBlock, [&](const std::vector<int64_t>& lengths) {
+  const std::vector<int64_t> chunks = plan_block(extents, operand_block(), [&](const std::vector<int64_t>& lengths) {
     return std::accumulate(lengths.begin(), lengths.end(), widest, std::multiplies<>());
   });
 
@@ -221,7 +221,7 @@ Values Evaluator::reduce(const Node& node, const Frame& frame) {
   const Reduction& reduction = *node.reduction;
   Values values{frame.shape_of(node.dims), {}};
   const int64_t size = values.shape.size();
-  const std::vector<int64_t> chunks = plan_block(extents, kBlock, [&](const std::vector<int64_t>& lengths) {
+  const std::vector<int64_t> chunks = plan_block(extents, block(), [&](const std::vector<int64_t>& lengths) {
     return std::accumulate(lengths.begin(), lengths.end(), size, std::multiplies<>());
   });
   std::vector<double> states;

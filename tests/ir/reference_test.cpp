@@ -38,14 +38,14 @@ std::vector<std::vector<int64_t>> all_points(const std::vector<int64_t>& shape) 
 struct Compared {
   int values = 0, not_finite = 0;
 };
-Compared compare_with_loops(const RandomProgram& random, unsigned seed, int threads) {
+Compared compare_with_loops(const RandomProgram& random, unsigned seed, ReferenceOptions options) {
   Compared compared;
   const Program& program = random.program;
   const Naive naive{program, random.bindings, [&](int param, const std::vector<int64_t>& coordinates) {
                       const Array& array = random.arrays[param];
                       return array.bytes.empty() ? array.scalar : array.at(coordinates);
                     }};
-  auto reference = Reference::make(program, random.bindings, random.inputs(), {.threads = threads});
+  auto reference = Reference::make(program, random.bindings, random.inputs(), options);
   INFO("seed " << seed << ": " << reference.status().message());
   REQUIRE(reference.ok());
   for (int output = 0; output < static_cast<int>(program.outputs.size()); ++output) {
@@ -125,9 +125,15 @@ struct MatrixProduct {
 TEST_CASE("random programs evaluate as plain loops do") {
   int values = 0;
   for (unsigned seed = 0; seed < 400; ++seed) {
-    values += compare_with_loops(random_program(seed, false), seed, seed % 2 == 0 ? 1 : 3).values;
+    values += compare_with_loops(random_program(seed, false), seed, {.threads = seed % 2 == 0 ? 1 : 3}).values;
   }
   CHECK(values > 10000);
+}
+
+TEST_CASE("the size of blocks changes no value") {
+  for (unsigned seed = 3000; seed < 3400; ++seed) {
+    compare_with_loops(random_program(seed, false), seed, {.threads = 2, .block = 1 + seed % 7});
+  }
 }
 
 TEST_CASE("the random programs reach every node kind") {
@@ -156,7 +162,7 @@ TEST_CASE("the random programs reach every node kind") {
 TEST_CASE("NaN and infinities propagate as plain loops do") {
   Compared all;
   for (unsigned seed = 1000; seed < 1300; ++seed) {
-    const Compared one = compare_with_loops(random_program(seed, true), seed, 2);
+    const Compared one = compare_with_loops(random_program(seed, true), seed, {.threads = 2});
     all.values += one.values;
     all.not_finite += one.not_finite;
   }
@@ -165,7 +171,8 @@ TEST_CASE("NaN and infinities propagate as plain loops do") {
 }
 
 TEST_CASE("empty dimensions give identities") {
-  for (unsigned seed = 2000; seed < 2400; ++seed) compare_with_loops(random_program(seed, false, 0), seed, 2);
+  for (unsigned seed = 2000; seed < 2400; ++seed)
+    compare_with_loops(random_program(seed, false, 0), seed, {.threads = 2});
 }
 
 TEST_CASE("a demand of a few rows and columns costs just those") {
