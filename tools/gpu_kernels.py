@@ -1,0 +1,383 @@
+#!/usr/bin/env python3
+"""Runs generated Hopper kernels without the project's runtime: loads the cubins and launch descriptions that
+`test_codegen "[.dump]"` wrote (CODA_DUMP=folder), checks them against torch and times them beside torch.matmul.
+
+usage: gpu_kernels.py FOLDER [check] [time] [--only TEXT]
+"""
+import ctypes as C
+import json
+import math
+import os
+import random
+import sys
+import threading
+import time
+from fractions import Fraction
+
+import torch
+
+START = time.time()
+cuda = C.CDLL("libcuda.so.1")
+DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32, "i64": torch.int64, "i32": torch.int32}
+MAP_TYPES = {torch.bfloat16: 9, torch.float16: 6}
+PROCESSORS = 132
+beat = [time.time(), "start"]
+
+
+def watchdog():
+    while True:
+        time.sleep(1)
+        if time.time() - beat[0] > 40:
+            print("HANG at", beat[1], flush=True)
+            os._exit(9)
+
+
+def check_cuda(code, what):
+    if code:
+        text = C.c_char_p()
+        cuda.cuGetErrorString(code, C.byref(text))
+        raise RuntimeError(f"{what}: {code} {text.value}")
+
+
+def value(text, dims):
+    """Value of a dimension's text under dims."""
+    names = {k: Fraction(v) for k, v in dims.items()}
+    v = eval(text, {"__builtins__": {}}, names)  # our own artefact's text: polynomials only
+    v = Fraction(v)
+    assert v.denominator == 1, text
+    return int(v)
+
+
+class Kernel:
+    def __init__(self, folder, name):
+        self.name = name
+        self.image = json.load(open(f"{folder}/{name}.json"))
+        code = open(f"{folder}/{name}.cubin", "rb").read() + b"\0"
+        module = C.c_void_p()
+        check_cuda(cuda.cuModuleLoadData(C.byref(module), code), "load " + name)
+        self.function = C.c_void_p()
+        check_cuda(cuda.cuModuleGetFunction(C.byref(self.function), module, self.image["entry"].encode()), name)
+        check_cuda(cuda.cuFuncSetAttribute(self.function, 8, self.image["shared"]), "shared memory")
+        self.workspaces = {}
+
+    def encode(self, spec, tensor, dims):
+        raw = C.create_string_buffer(192)
+        address = (C.addressof(raw) + 63) & ~63
+        extents = [value(a["extent"], dims) // a["divisor"] for a in spec["axes"]]
+        size = tensor.element_size()
+        base = tensor.data_ptr()
+        if spec["offset_axis"] >= 0:
+            base += value(spec["offset"], dims) * tensor.stride(spec["offset_axis"]) * size
+        strides = [tensor.stride(a["axis"]) * a["multiplier"] * size for a in spec["axes"]]
+        if strides[0] != size and extents[0] > 1:
+            return raw, address, False
+        if min(extents) < 1 or base % 16 or any(s % 16 for s in strides[1:]):
+            return raw, address, False
+        n = len(extents)
+        code = cuda.cuTensorMapEncodeTiled(
+            C.c_void_p(address), C.c_int(MAP_TYPES[tensor.dtype]), C.c_uint32(n), C.c_void_p(base),
+            (C.c_uint64 * n)(*extents), (C.c_uint64 * max(1, n - 1))(*strides[1:]),
+            (C.c_uint32 * n)(*[a["box"] for a in spec["axes"]]), (C.c_uint32 * n)(*[1] * n),
+            C.c_int(0), C.c_int(3), C.c_int(3), C.c_int(0))
+        return raw, address, code == 0
+
+    def holds(self, condition, tensors, dims):
+        t = tensors[condition["param"]]
+        if t.data_ptr() % condition["alignment"]:
+            return False
+        for axis in range(t.dim()):
+            if t.shape[axis] == 1:
+                continue
+            if axis == condition["unit_axis"]:
+                if t.stride(axis) != 1:
+                    return False
+            elif t.stride(axis) * t.element_size() % condition["alignment"]:
+                return False
+        return all(value(e, dims) % condition["multiple"] == 0 for e in condition["extents"])
+
+    def workspace(self, index, dims):
+        w = self.image["workspaces"][index]
+        size = value(w["bytes"], dims)
+        if w["tile_bytes"]:
+            size += (w["tile_bytes"] * -(-value(w["rows"], dims) // w["tile_rows"])
+                     * -(-value(w["columns"], dims) // w["tile_columns"]))
+        key = (index, size)
+        if key not in self.workspaces:
+            self.workspaces[key] = torch.zeros(max(16, size), dtype=torch.uint8, device="cuda")
+        return self.workspaces[key]
+
+    def prepare(self, arguments, dims):
+        """arguments: name -> tensor or number. Returns a function that launches."""
+        image = self.image
+        values = [arguments[p["name"]] for p in image["params"]]
+        for p, v in zip(image["params"], values):
+            if p["role"] != "scalar":
+                assert list(v.shape) == [value(e, dims) for e in p["extents"]], (p["name"], v.shape)
+        maps = [self.encode(m, values[m["param"]], dims) for m in image["maps"]]
+        words = []
+        for w in image["words"]:
+            kind, v = w["kind"], values[w["param"]] if w["param"] >= 0 and w["kind"] != "workspace" else None
+            if kind == "pointer":
+                words.append(v.data_ptr())
+            elif kind == "stride":
+                words.append(v.stride(w["axis"]))
+            elif kind == "extent":
+                words.append(value(w["dim"], dims))
+            elif kind == "scalar":
+                words.append(int.from_bytes(bytes(C.c_float(v)), "little") if isinstance(v, float) else int(v))
+            elif kind == "workspace":
+                words.append(self.workspace(w["param"], dims).data_ptr())
+            elif kind == "conditions":
+                words.append(sum(1 << i for i, c in enumerate(image["conditions"]) if self.holds(c, values, dims)))
+            else:
+                words.append(sum(1 << i for i, m in enumerate(maps) if m[2]))
+        block = (C.c_uint64 * max(1, len(words)))(*[w & (2 ** 64 - 1) for w in words])
+        pointers = [m[1] for m in maps] + [C.addressof(block)]
+        args = (C.c_void_p * len(pointers))(*pointers)
+        cluster = image["cluster"]
+        columns = sum(-(-value(c, dims) // (image["tile_columns"] // s))
+                      for c, s in zip(image["columns"], image["segments"]))
+        tiles = -(-value(image["rows"], dims) // (image["tile_rows"] * cluster)) * columns
+        grid = min(PROCESSORS // cluster, tiles) * cluster
+        keep = [maps, block, pointers, values]
+
+        def launch(keep=keep):
+            beat[0] = time.time()
+            stream = C.c_void_p(torch.cuda.current_stream().cuda_stream)
+            check_cuda(cuda.cuLaunchKernel(self.function, grid, 1, 1, image["threads"], 1, 1, image["shared"], stream,
+                                           args, None), "launch " + self.name)
+        launch.tma = all(m[2] for m in maps)
+        return launch
+
+
+def sync(what):
+    beat[:] = [time.time(), what]
+    try:
+        torch.cuda.synchronize()
+    except Exception as error:
+        print("LAUNCH FAILED", what, str(error)[:100], flush=True)
+        os._exit(7)
+
+
+GUARD = 64
+
+
+def guarded(shape, dtype, aligned=True):
+    """A poisoned tensor inside a poisoned buffer: (view, buffer). Rows keep their alignment if asked."""
+    if len(shape) == 1:
+        buffer = torch.full((shape[0] + 2 * GUARD,), -12345, dtype=dtype, device="cuda")
+        return buffer[GUARD:GUARD + shape[0]], buffer
+    pitch = shape[1] + 2 * GUARD
+    pitch = -(-pitch // 64) * 64 if aligned else pitch | 1
+    buffer = torch.full((shape[0] + 4, pitch), -12345, dtype=dtype, device="cuda")
+    return buffer[2:2 + shape[0], GUARD:GUARD + shape[1]], buffer
+
+
+def intact(view, buffer):
+    copy = buffer.clone()
+    at = copy[GUARD:GUARD + view.shape[0]] if view.dim() == 1 else copy[2:2 + view.shape[0], GUARD:GUARD + view.shape[1]]
+    at.fill_(-12345)
+    return bool((copy == -12345).all())
+
+
+def error(got, want):
+    if want.numel() == 0:
+        return 0.0
+    norm = want.double().norm().item()
+    return (got.double() - want.double()).norm().item() / (norm if norm else 1.0)
+
+
+def operand(rows, depth, depth_major, dtype, offset=0, scale=1.0):
+    """Logical [rows, depth], stored as asked, possibly at an odd address."""
+    shape = (rows, depth) if depth_major else (depth, rows)
+    flat = torch.empty(rows * depth + offset, dtype=dtype, device="cuda")
+    t = flat[offset:].view(shape)
+    t.copy_(torch.randn(shape, device="cuda") * scale)
+    return t
+
+
+def logical(t, depth_major):
+    return t if depth_major else t.t()
+
+
+# Programs: name prefix -> (arguments, outputs, reference) for dims.
+def gemm(name, dims, offset, aligned):
+    a_major, b_major = (name[5] == "k", name[6] == "k") if name[5:7] in ("kk", "kn", "mk", "mn") else (True, True)
+    dtype, out = (torch.float16, torch.float32) if "f16" in name else (torch.bfloat16, torch.bfloat16)
+    m, n, k = dims["M"], dims["N"], dims["K"]
+    a, b = operand(m, k, a_major, dtype, offset), operand(n, k, b_major, dtype, offset, max(k, 1) ** -0.5)
+    d = guarded((m, n), out, aligned)
+    want = logical(a, a_major).float() @ logical(b, b_major).float().t()
+    return {"a": a, "b": b}, {"d": d}, {"d": want}
+
+
+def gate_up(name, dims, offset, aligned):
+    m, f, k = dims["M"], dims["F"], dims["K"]
+    a, b = operand(m, k, True, torch.bfloat16, offset), operand(2 * f, k, True, torch.bfloat16, offset, max(k, 1) ** -0.5)
+    rstd = torch.rand(m, device="cuda") + 0.5
+    z = (a.float() @ b.float().t()) * rstd[:, None]
+    want = torch.nn.functional.silu(z[:, :f]) * z[:, f:]
+    return {"a": a, "b": b, "rstd": rstd}, {"act": guarded((m, f), torch.bfloat16, aligned)}, {"act": want}
+
+
+PROGRAMS = {"gemm": gemm, "gate_up": gate_up}
+TOLERANCE = {torch.bfloat16: 4e-3, torch.float16: 1e-3, torch.float32: 2e-5}
+
+
+def family(name):
+    return max((p for p in PROGRAMS if name.startswith(p)), key=len)
+
+
+# (M, N or F, K, operand offset in elements, outputs aligned)
+SHAPES = [(1024, 1024, 512, 0, True), (1000, 1000, 200, 0, True), (511, 1025, 72, 0, False), (1, 1, 64, 0, False),
+          (300, 520, 0, 0, True), (257, 333, 77, 0, False), (129, 264, 64, 1, True), (2049, 2300, 1032, 0, True),
+          (4096, 4104, 136, 0, True)]
+
+
+def dims_for(name, m, n, k):
+    return {"M": m, "F" if family(name) == "gate_up" else "N": n, "K": k}
+
+
+def check(kernels):
+    bad = 0
+    for name, kernel in kernels.items():
+        worst, lines = 0.0, []
+        for m, n, k, offset, aligned in SHAPES:
+            dims = dims_for(name, m, n, k)
+            torch.manual_seed(m * 7 + n * 3 + k)
+            inputs, outputs, want = PROGRAMS[family(name)](name, dims, offset, aligned)
+            arguments = {**inputs, **{o: t[0] for o, t in outputs.items()}}
+            launch = kernel.prepare(arguments, dims)
+            first = {}
+            for run in range(2):
+                for view, buffer in outputs.values():
+                    buffer.fill_(-12345)
+                sync("poison")
+                launch()
+                sync((name, m, n, k))
+                for o, (view, buffer) in outputs.items():
+                    e = error(view, want[o])
+                    worst = max(worst, e)
+                    limit = TOLERANCE[view.dtype]
+                    ok = e <= limit and intact(view, buffer)
+                    if run == 0:
+                        first[o] = view.clone()
+                    elif not torch.equal(first[o], view):
+                        ok = False
+                        lines.append(f"   {m}x{n}x{k} {o}: two runs differ")
+                    if not ok:
+                        bad += 1
+                        lines.append(f"   {m}x{n}x{k}+{offset} {o}: error {e:.2e} (limit {limit:.0e}), "
+                                     f"guard {intact(view, buffer)}, maps {launch.tma}, run {run}")
+            torch.cuda.empty_cache()
+        print(f"{'BAD ' if lines else 'ok  '} {name}: worst error {worst:.2e} [{time.time() - START:.0f}s]", flush=True)
+        for line in lines[:8]:
+            print(line, flush=True)
+    print("CHECK", "FAILED" if bad else "PASSED", bad, flush=True)
+
+
+TIMED = [(8192, 8192, 8192), (4096, 4096, 4096), (8192, 14336, 4096), (8192, 4096, 14336), (8192, 6144, 4096),
+         (8192, 28672, 4096), (1024, 1024, 4096), (512, 1536, 2048)]
+
+
+def median(x):
+    x = sorted(x)
+    return (x[len(x) // 2] + x[(len(x) - 1) // 2]) / 2
+
+
+def burst(f, count, what):
+    f()
+    events = [torch.cuda.Event(enable_timing=True) for _ in range(count + 1)]
+    events[0].record()
+    for i in range(count):
+        f()
+        events[i + 1].record()
+    sync(what)
+    return median([events[i].elapsed_time(events[i + 1]) for i in range(count)])
+
+
+def cool(f, what):
+    time.sleep(0.012)
+    a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    f()
+    a.record()
+    f()
+    b.record()
+    sync(what)
+    return a.elapsed_time(b)
+
+
+def timing(kernels, shapes, rounds=4):
+    for m, n, k in shapes:
+        a = torch.randn(m, k, device="cuda", dtype=torch.bfloat16)
+        b = torch.randn(n, k, device="cuda", dtype=torch.bfloat16) * k ** -0.5
+        c = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
+        flops = 2.0 * m * n * k
+        functions = {"cublas": lambda: torch.matmul(a, b.t(), out=c)}
+        keep = []
+        for name, kernel in kernels.items():
+            dims = dims_for(name, m, n // 2 if family(name) == "gate_up" else n, k)
+            inputs, outputs, _ = TIMED_ARGUMENTS[family(name)](name, a, b, m, n, k)
+            functions[name] = kernel.prepare({**inputs, **outputs}, dims)
+            keep.append((inputs, outputs))
+        count = max(3, min(200, int(0.03 / (flops / 7e14))))
+        ratio = {x: [] for x in functions}
+        chill = {x: [] for x in functions}
+        for f in functions.values():
+            f()
+        sync("warm")
+        for r in range(rounds):
+            for x in random.sample(list(functions), len(functions)):
+                pair = [("cublas", functions["cublas"]), (x, functions[x])]
+                if r % 2:
+                    pair.reverse()
+                t = {}
+                for y, f in pair:
+                    t[y] = burst(f, count, (x, m, n, k))
+                ratio[x].append(t["cublas"] / t[x])
+        for _ in range(8):
+            for x in random.sample(list(functions), len(functions)):
+                chill[x].append(cool(functions[x], x))
+        base = median(chill["cublas"])
+        print(f"{m}x{n}x{k} cublas {flops / base / 1e9:.0f} TF; cool / hot ratio: " + "  ".join(
+            f"{x} {base / median(chill[x]):.3f}/{median(ratio[x]):.3f}" for x in functions if x != "cublas") +
+            f" [{time.time() - START:.0f}s]", flush=True)
+        del functions, keep, a, b, c
+        torch.cuda.empty_cache()
+
+
+def timed_gemm(name, a, b, m, n, k):
+    a_major, b_major = (name[5] == "k", name[6] == "k") if name[5:7] in ("kk", "kn", "mk", "mn") else (True, True)
+    a = a if a_major else a.t().contiguous()
+    b = b if b_major else b.t().contiguous()
+    return {"a": a, "b": b}, {"d": torch.empty(m, n, device="cuda", dtype=torch.bfloat16)}, None
+
+
+def timed_gate_up(name, a, b, m, n, k):
+    return ({"a": a, "b": b, "rstd": torch.rand(m, device="cuda") + 0.5},
+            {"act": torch.empty(m, n // 2, device="cuda", dtype=torch.bfloat16)}, None)
+
+
+TIMED_ARGUMENTS = {"gemm": timed_gemm, "gate_up": timed_gate_up}
+
+
+def main():
+    folder = sys.argv[1]
+    only = sys.argv[sys.argv.index("--only") + 1].split(",") if "--only" in sys.argv else None
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+    torch.zeros(1, device="cuda")
+    threading.Thread(target=watchdog, daemon=True).start()
+    names = sorted(f[:-6] for f in os.listdir(folder) if f.endswith(".cubin"))
+    if only:
+        names = [n for n in names if any(o in n for o in only)]
+    kernels = {n: Kernel(folder, n) for n in names}
+    print(f"{len(kernels)} kernels on {torch.cuda.get_device_name()} [{time.time() - START:.0f}s]", flush=True)
+    if "check" in sys.argv:
+        check(kernels)
+    if "time" in sys.argv:
+        timed = {n: k for n, k in kernels.items() if "f16" not in n}
+        timing({n: k for n, k in timed.items() if n.startswith(("gemm_kk", "gate_up"))}, TIMED)
+        timing({n: k for n, k in timed.items() if n.startswith("gemm") and "128x256" in n and "x1" not in n}, TIMED[:1])
+
+
+main()
