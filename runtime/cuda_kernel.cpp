@@ -70,6 +70,8 @@ class CudaKernel : public Kernel {
   Status launch(std::span<const Argument> arguments, void* stream) override;
 
  private:
+  /// Kernels count rows, columns, depth and tiles in 32 bits.
+  Status check_extents(std::span<const Argument> arguments, const Binding& binding) const;
   Status check_pointers(std::span<const Argument> arguments) const;
   /// Fills the tensor maps and the words that depend on them and on the workspaces.
   Status fill_parameters(std::span<const Argument> arguments, CuStream stream, Binding& binding,
@@ -81,6 +83,30 @@ class CudaKernel : public Kernel {
   WorkspacePool workspaces_;
   bool check_pointers_;
 };
+
+Status CudaKernel::check_extents(std::span<const Argument> arguments, const Binding& binding) const {
+  constexpr int64_t kMost = (int64_t{1} << 31) - (int64_t{1} << 16);  // room for the last tile to reach beyond
+  auto too_large = [&](const std::string& what, int64_t value) {
+    return Status(Code::Unsupported, "kernel '" + image().name + "': " + what + " is " + std::to_string(value) +
+                                         "; one launch can do at most " + std::to_string(kMost));
+  };
+  if (binding.rows > kMost) return too_large(image().rows.text(), binding.rows);
+  if (binding.depth > kMost) return too_large(image().depth.text(), binding.depth);
+  for (size_t i = 0; i < binding.region_columns.size(); ++i) {
+    if (binding.region_columns[i] > kMost)
+      return too_large(image().region_columns[i].text(), binding.region_columns[i]);
+  }
+  if (binding.tiles > kMost) return too_large("the number of tiles", binding.tiles);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const auto* view = std::get_if<TensorView>(&arguments[i]);
+    for (int axis = 0; view && axis < view->shape.size(); ++axis) {
+      if (view->shape[axis] > kMost) {
+        return too_large("axis " + std::to_string(axis) + " of '" + image().params[i].name + "'", view->shape[axis]);
+      }
+    }
+  }
+  return {};
+}
 
 Status CudaKernel::check_pointers(std::span<const Argument> arguments) const {
   const Driver& cu = device_.cu();
@@ -142,6 +168,7 @@ Status CudaKernel::launch(std::span<const Argument> arguments, void* stream_hand
   if (device_.cu().forked()) return device_.cu().forked_status();
   if (Status status = plan().bind(arguments, device(), binding); !status.ok()) return status;
   if (!binding.has_output) return {};
+  if (Status status = check_extents(arguments, binding); !status.ok()) return status;
 
   const ContextScope scope(device_);
   if (!scope.status().ok()) return scope.status();

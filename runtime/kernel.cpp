@@ -1,19 +1,9 @@
 #include "runtime/kernel.h"
 
-#include <atomic>
-
 #include "runtime/cuda_kernel.h"
 #include "runtime/host.h"
 
 namespace coda {
-
-namespace {
-
-std::atomic<HostLoader> host_loader{prepare_host};
-
-}  // namespace
-
-void set_host_loader(HostLoader loader) { host_loader = loader; }
 
 Expected<std::unique_ptr<Kernel>> prepare(std::shared_ptr<const KernelImage> image, int device, const Bindings& given) {
   const bool for_host = image->target == "host";
@@ -23,11 +13,7 @@ Expected<std::unique_ptr<Kernel>> prepare(std::shared_ptr<const KernelImage> ima
   }
   auto plan = LaunchPlan::create(image, given);
   if (!plan) return plan.status();
-  if (for_host) {
-    const HostLoader loader = host_loader;
-    if (!loader) return Status(Code::Unsupported, "this build cannot run kernels on the host");
-    return loader(std::move(*plan));
-  }
+  if (for_host) return prepare_host(std::move(*plan));
   auto opened = Device::get(device);
   if (!opened) return opened.status();
   return prepare_cuda(std::move(*plan), **opened);

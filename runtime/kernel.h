@@ -34,8 +34,4 @@ class Kernel {
 Expected<std::unique_ptr<Kernel>> prepare(std::shared_ptr<const KernelImage> image, int device,
                                           const Bindings& given = {});
 
-/// The runtime loads host code itself (runtime/host.h); this puts another loader in its place, or with null none.
-using HostLoader = Expected<std::unique_ptr<Kernel>> (*)(LaunchPlan plan);
-void set_host_loader(HostLoader loader);
-
 }  // namespace coda

@@ -190,7 +190,8 @@ TEST_CASE("a writer killed at any moment leaves no bad entry") {
   const ScratchFolder folder;
   const DiskCache disk = opened(folder / "cache");
   int found = 0;
-  for (int round = 0; round < 60; ++round) {
+  // A slow machine may get nothing written in the first rounds; the later ones are longer.
+  for (int round = 0; round < 60 || (found == 0 && round < 400); ++round) {
     const pid_t child = fork();
     if (child == 0) {
       for (int i = 0;; ++i) (void)disk.store(key_of(std::to_string(i % 4)), value_of(i % 4, 400000));
@@ -281,7 +282,7 @@ TEST_CASE("waiting for another process ends") {
   Cache cache(disk, std::chrono::milliseconds(50));
   const auto start = std::chrono::steady_clock::now();
   CHECK(*cache.get_or_make(key, []() -> Expected<Cache::Bytes> { return value_of(9); }) == value_of(9));
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
 }
 
 TEST_CASE("the cache stays within its size, dropping what was used longest ago") {

@@ -151,6 +151,18 @@ TEST_CASE("without output elements nothing is launched; without tiles one cluste
   CHECK(fake_cuda::snapshot().launches[0].grid == 2);
 }
 
+TEST_CASE("extents beyond 32 bits are refused") {
+  fake_cuda::reset();
+  const auto kernel = prepared(cubin_image());
+  Tensors tensors;
+  const int64_t huge = int64_t{1} << 31;
+  tensors.view(0).shape[0] = tensors.view(2).shape[0] = tensors.view(4).shape[0] = huge;
+  tensors.view(4).data = reinterpret_cast<void*>(uintptr_t{1} << 60);  // clear of the others' ranges
+  const Status status = kernel->launch(tensors.arguments, nullptr);
+  CHECK(status.message() == "kernel 'gate_up': M is 2147483648; one launch can do at most 2147418112");
+  CHECK(fake_cuda::snapshot().launches.empty());
+}
+
 TEST_CASE("addresses must be memory of the kernel's device") {
   fake_cuda::reset();
   const auto kernel = prepared(cubin_image());
