@@ -65,4 +65,17 @@ EpilogueProgram gate_up() {
   return e;
 }
 
+std::vector<std::pair<std::string, EpilogueProgram>> all_programs() {
+  std::vector<std::pair<std::string, EpilogueProgram>> list;
+  for (const bool a : {true, false}) {
+    for (const bool b : {true, false}) {
+      list.emplace_back(std::string("gemm_") + (a ? "k" : "m") + (b ? "k" : "n"),
+                        plain_gemm(a, b, DType::BF16, DType::BF16));
+    }
+  }
+  list.emplace_back("gemm_f16", plain_gemm(true, true, DType::F16, DType::F32));
+  list.emplace_back("gate_up", gate_up());
+  return list;
+}
+
 }  // namespace coda::test

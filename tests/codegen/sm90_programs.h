@@ -10,4 +10,7 @@ EpilogueProgram plain_gemm(bool a_depth_major, bool b_depth_major, DType operand
 /// act[M, F] = silu(gate) * up of (x @ w.T) * rstd.
 EpilogueProgram gate_up();
 
+/// All of them by name: what the tests assemble and the GPU check runs.
+std::vector<std::pair<std::string, EpilogueProgram>> all_programs();
+
 }  // namespace coda::test
