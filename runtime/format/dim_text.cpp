@@ -155,6 +155,7 @@ std::optional<DimProgram> DimProgram::compile(const Dim& dim, std::span<const st
 }
 
 std::optional<int64_t> DimProgram::evaluate(std::span<const int64_t> values) const {
+  if (steps_.size() == 1) return steps_[0].op == Op::Symbol ? values[steps_[0].operand] : steps_[0].operand;
   std::array<int64_t, kMaxStack> stack;
   int top = -1;
   for (const Step& step : steps_) {
