@@ -28,7 +28,12 @@ struct DimAnnotation {
 };
 
 /// `bf16[M, 2*F]`, or a bare type for scalars, or a type parameter's name in place of the element type.
+/// Only moved, which a structure with a vector of such has to say outright.
 struct TypeExpr {
+  TypeExpr() = default;
+  TypeExpr(TypeExpr&&) = default;
+  TypeExpr& operator=(TypeExpr&&) = default;
+
   Name element;
   std::vector<DimAnnotation> dims;
   bool is_tensor = false;  ///< false for a bare `f32`
@@ -136,6 +141,10 @@ struct Fact {
 enum class RoutineKind { Kernel, Block };
 
 struct Routine {
+  Routine() = default;
+  Routine(Routine&&) = default;
+  Routine& operator=(Routine&&) = default;
+
   RoutineKind kind = RoutineKind::Kernel;
   Name name;
   std::vector<TypeParameter> type_parameters;
@@ -148,6 +157,10 @@ struct Routine {
 };
 
 struct Function {
+  Function() = default;
+  Function(Function&&) = default;
+  Function& operator=(Function&&) = default;
+
   Name name;
   std::vector<Parameter> parameters;
   std::vector<Statement> body;  ///< ends with a Result
@@ -162,6 +175,10 @@ struct Import {
 
 /// `grad NAME wrt (a, b)`
 struct Grad {
+  Grad() = default;
+  Grad(Grad&&) = default;
+  Grad& operator=(Grad&&) = default;
+
   Name name;
   struct Wrt {
     Name parameter;
