@@ -1,0 +1,249 @@
+#include "compiler/plan/emission.h"
+
+#include <algorithm>
+
+#include "compiler/epilogue/describe.h"
+#include "compiler/ir/remake.h"
+
+namespace coda {
+
+namespace {
+
+class Emission {
+ public:
+  Emission(Algebra& algebra, const Program& block, const BlockValues& values, const Hosting& hosting,
+           const CostedPlan& costs)
+      : graph_(algebra.graph()), algebra_(algebra), block_(block), hosting_(hosting), costs_(costs) {
+    for (const auto& [param, value] : values.outputs) outputs_[value].push_back(param);
+    for (const auto& output : block.outputs) {
+      const DType dtype = block.params[static_cast<size_t>(output.param)].dtype;
+      if (info(dtype).bits == 16) storage_ = dtype;
+    }
+  }
+
+  Plan run() {
+    plan_.name = block_.name;
+    plan_.bytes = costs_.bytes;
+    plan_.flops = costs_.flops;
+    plan_.seconds = costs_.seconds;
+    for (size_t p = 0; p < block_.params.size(); ++p) {
+      const Param& param = block_.params[p];
+      plan_.tensors.push_back(
+          {.name = param.name, .dtype = param.dtype, .dims = param.dims, .param = static_cast<int>(p)});
+    }
+    for (size_t k = 0; k < hosting_.kernels.size(); ++k) emit(static_cast<int>(k));
+    remaining_outputs();
+    for (size_t k = 0; k < plan_.kernels.size(); ++k) {
+      for (const int tensor : plan_.kernels[k].arguments) {
+        PlanTensor& t = plan_.tensors[static_cast<size_t>(tensor)];
+        if (t.first_use < 0) t.first_use = static_cast<int>(k);
+        t.last_use = static_cast<int>(k);
+      }
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  /// One kernel's program under construction.
+  struct Builder {
+    int index;
+    PlanKernel kernel;
+    std::map<NodeId, NodeId> copied;
+    std::map<int, NodeId> inputs;  // by tensor
+  };
+
+  bool is_finished_elsewhere(NodeId id, int k) const {
+    const auto it = hosting_.known.find(id);
+    if (it == hosting_.known.end() || it->second < 0) return false;
+    const bool whole = it->second == static_cast<int>(it->second);
+    const bool made = hosting_.is_statistic(id) || algebra_.is_gemm(id);
+    return whole && made && static_cast<int>(it->second) != k;
+  }
+
+  /// The tensor that holds a stored value or a finished statistic.
+  int tensor_of(NodeId id) {
+    if (const auto it = tensors_.find(id); it != tensors_.end()) return it->second;
+    if (const auto it = outputs_.find(id); it != outputs_.end()) return tensors_[id] = it->second[0];
+    PlanTensor tensor;
+    const bool statistic = !algebra_.wide(id);
+    tensor.name = (statistic ? "s" : "t") + std::to_string(plan_.tensors.size() - block_.params.size());
+    tensor.dtype = statistic ? DType::F32 : storage_;
+    tensor.dims = memory_order(id);
+    plan_.tensors.push_back(tensor);
+    return tensors_[id] = static_cast<int>(plan_.tensors.size()) - 1;
+  }
+
+  /// A parameter with the same dimensions lends its order; else rows come first and inner digits last.
+  std::vector<NamedDim> memory_order(NodeId id) {
+    const auto& wanted = graph_[id].dims;
+    for (const NodeId below : topological(graph_, {id})) {
+      const Node& node = graph_[below];
+      if (node.kind != NodeKind::Input) continue;
+      std::vector<NamedDim> dims = block_.params[static_cast<size_t>(node.param)].dims;
+      std::vector<NamedDim> sorted = dims;
+      std::sort(sorted.begin(), sorted.end());
+      if (sorted == wanted) return dims;
+    }
+    std::map<std::string, double> stride;
+    std::set<std::string> rows;
+    for (const NodeId below : topological(graph_, {id})) {
+      const Node& node = graph_[below];
+      for (const auto& term : node.map.terms) {
+        stride[term.dim.name] = std::max(stride[term.dim.name], algebra_.sizes().extent(term.stride));
+      }
+    }
+    for (const HostKernel& kernel : hosting_.kernels) {
+      if (kernel.operands.empty()) continue;
+      for (const NamedDim& dim : intersection(graph_[kernel.operands[0]].dims, graph_[kernel.accumulator].dims)) {
+        rows.insert(dim.name);
+      }
+    }
+    std::vector<NamedDim> order = wanted;
+    std::stable_sort(order.begin(), order.end(), [&](const NamedDim& a, const NamedDim& b) {
+      if (rows.contains(a.name) != rows.contains(b.name)) return rows.contains(a.name);
+      return stride[a.name] > stride[b.name];
+    });
+    return order;
+  }
+
+  NodeId read(Builder& b, int tensor) {
+    if (const auto it = b.inputs.find(tensor); it != b.inputs.end()) return it->second;
+    const PlanTensor& t = plan_.tensors[static_cast<size_t>(tensor)];
+    Param param{.name = t.name, .role = Param::Role::In, .dtype = t.dtype, .dims = t.dims};
+    if (t.param >= 0) {
+      const Param& source = block_.params[static_cast<size_t>(t.param)];
+      const bool output = source.role == Param::Role::Out;  // an output of an earlier kernel is an input here
+      param.role = output || source.role == Param::Role::InOut ? Param::Role::In : source.role;
+      param.default_value = source.default_value;
+      param.is_const = source.is_const;
+    }
+    const int index = static_cast<int>(b.kernel.program.params.size());
+    b.kernel.program.params.push_back(param);
+    b.kernel.arguments.push_back(tensor);
+    return b.inputs[tensor] = b.kernel.program.graph.input(index, t.dims, info(t.dtype).num_class, {});
+  }
+
+  NodeId copy(Builder& b, NodeId id) {
+    if (const auto it = b.copied.find(id); it != b.copied.end()) return it->second;
+    const NodeId result = copy_new(b, id);
+    b.copied[id] = result;
+    return result;
+  }
+
+  NodeId copy_new(Builder& b, NodeId id) {
+    Graph& graph = b.kernel.program.graph;
+    const Node& node = graph_[id];
+    if (node.kind == NodeKind::Input) return read(b, node.param);
+    if (b.index < static_cast<int>(hosting_.kernels.size()) &&
+        id == hosting_.kernels[static_cast<size_t>(b.index)].accumulator) {
+      const HostKernel& kernel = hosting_.kernels[static_cast<size_t>(b.index)];
+      std::vector<NodeId> sides;
+      for (const NodeId side : kernel.operands) sides.push_back(operand(b, side));
+      return graph.contract(sides, node.over, node.span);
+    }
+    const auto home = hosting_.home.find(id);
+    const bool stored_elsewhere =
+        hosting_.stored.contains(id) && home != hosting_.home.end() && home->second != b.index;
+    if (stored_elsewhere || is_finished_elsewhere(id, b.index)) return read(b, tensor_of(id));
+    std::vector<NodeId> args;
+    for (const NodeId arg : node.args) args.push_back(copy(b, arg));
+    return remake(graph, node, args);
+  }
+
+  NodeId operand(Builder& b, NodeId side) {
+    return hosting_.is_source(side) || !algebra_.wide(side) ? copy(b, side) : read(b, tensor_of(side));
+  }
+
+  void write(Builder& b, NodeId value, int tensor) { write_node(b, copy(b, value), tensor); }
+
+  void write_node(Builder&, NodeId node, int tensor) {
+    const PlanTensor& t = plan_.tensors[static_cast<size_t>(tensor)];
+    pending_.push_back({{.name = t.name, .role = Param::Role::Out, .dtype = t.dtype, .dims = t.dims}, tensor, node});
+    written_.insert(tensor);
+  }
+
+  void emit(int k) {
+    const HostKernel& host = hosting_.kernels[static_cast<size_t>(k)];
+    const KernelTraffic& traffic = costs_.traffic[static_cast<size_t>(k)];
+    Builder b{.index = k};
+    b.kernel.kind = host.kind;
+    b.kernel.bytes = traffic.bytes;
+    b.kernel.flops = traffic.flops;
+    b.kernel.seconds = traffic.seconds;
+    if (host.kind == KernelKind::RowWise && traffic.seconds == 0) b.kernel.kind = KernelKind::Once;
+    for (const NodeId wait : host.waits) b.kernel.waits.push_back(describe(block_, graph_, wait));
+    name(b, k);
+    for (const NodeId store : traffic.stores) write(b, store, tensor_of(store));
+    for (const NodeId statistic : traffic.statistics) write(b, statistic, tensor_of(statistic));
+    const bool light_result = host.accumulator != kNoNode && !algebra_.wide(host.accumulator);
+    if (light_result) write(b, host.accumulator, tensor_of(host.accumulator));
+    // The finish stage: outputs made of statistics whole after this kernel.
+    for (const auto& [value, params] : outputs_) {
+      if (algebra_.wide(value) || hosting_.known_after(value) != k) continue;
+      for (const int param : params) {
+        if (!written_.contains(param)) write(b, value, param);
+      }
+    }
+    finish(b);
+  }
+
+  void finish(Builder& b) {
+    Program& program = b.kernel.program;
+    for (const auto& output : pending_) {
+      program.outputs.push_back({static_cast<int>(program.params.size()), output.value});
+      program.params.push_back(output.param);
+      b.kernel.arguments.push_back(output.tensor);
+    }
+    pending_.clear();
+    plan_.kernels.push_back(std::move(b.kernel));
+  }
+
+  /// What no kernel wrote: copies (one value assigned to several outputs) and vectors made of parameters alone.
+  void remaining_outputs() {
+    for (const auto& [value, params] : outputs_) {
+      for (const int param : params) {
+        if (written_.contains(param)) continue;
+        Builder b{.index = static_cast<int>(hosting_.kernels.size())};
+        b.kernel.kind = KernelKind::RowWise;
+        name(b, static_cast<int>(plan_.kernels.size()));
+        const bool stored = hosting_.stored.contains(value) && tensor_of(value) != param;
+        const NodeId node = stored ? read(b, tensor_of(value)) : copy(b, value);
+        write_node(b, node, param);
+        finish(b);
+      }
+    }
+  }
+
+  void name(Builder& b, int number) {
+    b.kernel.program.name = block_.name + "_" + std::to_string(number);
+    b.kernel.program.facts = block_.facts;
+    b.kernel.program.bound = block_.bound;
+  }
+
+  struct Pending {
+    Param param;
+    int tensor;
+    NodeId value;
+  };
+
+  const Graph& graph_;
+  Algebra& algebra_;
+  const Program& block_;
+  const Hosting& hosting_;
+  const CostedPlan& costs_;
+  DType storage_ = DType::BF16;
+  std::map<NodeId, std::vector<int>> outputs_;
+  std::map<NodeId, int> tensors_;
+  std::vector<Pending> pending_;
+  std::set<int> written_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Plan emit_plan(Algebra& algebra, const Program& block, const BlockValues& values, const Hosting& hosting,
+               const CostedPlan& costs) {
+  return Emission(algebra, block, values, hosting, costs).run();
+}
+
+}  // namespace coda

@@ -1,0 +1,12 @@
+// A settled hosting as a Plan: each kernel becomes a program of its own whose parameters are the tensors it reads and
+// writes. A kernel sees nothing else, so what is missing shows at once.
+#pragma once
+
+#include "compiler/plan/storage.h"
+
+namespace coda {
+
+Plan emit_plan(Algebra& algebra, const Program& block, const BlockValues& values, const Hosting& hosting,
+               const CostedPlan& costs);
+
+}  // namespace coda

@@ -1,0 +1,266 @@
+#include "compiler/plan/hosting.h"
+
+#include <algorithm>
+
+namespace coda {
+
+namespace {
+
+/// The widest group of columns that every schedule's tile can hold whole.
+constexpr int64_t kWidestGroup = 256;
+
+}  // namespace
+
+std::vector<NodeId> BlockValues::roots() const {
+  std::vector<NodeId> nodes;
+  for (const auto& [param, value] : outputs) nodes.push_back(value);
+  return nodes;
+}
+
+Hosting::Hosting(Algebra& algebra, const Program& block, const BlockValues& values, FoldChoice fold)
+    : algebra_(algebra), block_(block), values_(values), fold_(std::move(fold)) {
+  // Inner digits of a GEMM's columns with a constant extent are complete in a tile.
+  const Graph& graph = algebra_.graph();
+  for (const NodeId id : topological(graph, values_.roots())) {
+    const Node& node = graph[id];
+    if (node.kind != NodeKind::View || !algebra_.is_gemm(node.args[0])) continue;
+    for (const auto& term : node.map.terms) {
+      const auto extent = term.dim.extent.substitute(block_.bound).constant();
+      const bool inner = std::any_of(node.map.terms.begin(), node.map.terms.end(), [&](const auto& outer) {
+        return outer.stride.substitute(block_.bound) == term.dim.extent.substitute(block_.bound) * term.stride;
+      });
+      if (inner && extent && *extent <= kWidestGroup) tile_dims_.insert(term.dim.name);
+    }
+  }
+}
+
+bool Hosting::complete_in_tile(const std::vector<NamedDim>& over) const {
+  return std::all_of(over.begin(), over.end(), [&](const NamedDim& dim) { return tile_dims_.contains(dim.name); });
+}
+
+bool Hosting::is_source(NodeId id) const {
+  const Node* node = &algebra_.graph()[id];
+  while (node->kind == NodeKind::View) node = &algebra_.graph()[node->args[0]];
+  return node->kind == NodeKind::Input;
+}
+
+bool Hosting::is_statistic(NodeId id) const {
+  const Node& node = algebra_.graph()[id];
+  if (node.kind == NodeKind::Reduce) return true;
+  if (node.kind == NodeKind::Gather) return !is_source(node.args[0]) && !algebra_.wide(id);
+  return node.kind == NodeKind::Contract && !node.over.empty() && !algebra_.is_gemm(id);
+}
+
+double Hosting::known_after(NodeId node) const {
+  const auto it = known.find(node);
+  return it == known.end() ? -1 : it->second;
+}
+
+std::vector<NodeId> Hosting::light_below(NodeId node) const {
+  std::vector<NodeId> light, stack{node};
+  std::set<NodeId> seen;
+  while (!stack.empty()) {
+    const NodeId at = stack.back();
+    stack.pop_back();
+    for (const NodeId arg : algebra_.graph()[at].args) {
+      if (!seen.insert(arg).second) continue;
+      if (!algebra_.wide(arg)) {
+        light.push_back(arg);
+      } else if (const auto it = home.find(arg); it == home.end() || it->second < 0) {
+        stack.push_back(arg);
+      }
+    }
+  }
+  return light;
+}
+
+std::set<int> Hosting::homes_below(NodeId node) const {
+  std::set<int> homes;
+  std::set<NodeId> seen;
+  std::vector<NodeId> stack{node};
+  while (!stack.empty()) {
+    const NodeId at = stack.back();
+    stack.pop_back();
+    for (const NodeId arg : algebra_.graph()[at].args) {
+      if (!seen.insert(arg).second) continue;
+      const auto it = home.find(arg);
+      if (it != home.end() && it->second >= 0) {
+        homes.insert(it->second);
+      } else if (algebra_.wide(arg)) {
+        stack.push_back(arg);
+      }
+    }
+  }
+  return homes;
+}
+
+bool Hosting::run() {
+  for (const auto& [param, value] : values_.outputs) visit(value);
+  for (const auto& [param, value] : values_.outputs) {
+    if (!failure.empty()) return false;
+    if (!algebra_.wide(value)) continue;
+    // A parameter handed on is a copy: a row-wise kernel.
+    if (is_source(value) || !home.contains(value) || home.at(value) < 0) place_row_wise(value);
+    stored.insert(value);
+  }
+  return failure.empty();
+}
+
+void Hosting::visit(NodeId node) {
+  for (const NodeId below : topological(algebra_.graph(), {node})) {
+    if (!placed(below) && failure.empty()) place(below);
+  }
+}
+
+void Hosting::operand(NodeId node) {
+  visit(node);
+  if (!failure.empty() || is_source(node) || !algebra_.wide(node)) return;
+  if (home.at(node) < 0) place_row_wise(node);
+  stored.insert(node);
+}
+
+/// The two operands of a GEMM as products of its factors; those with only summed dimensions go where `fold_` says.
+std::optional<std::vector<NodeId>> Hosting::sides(NodeId gemm) {
+  const Node node = algebra_.graph()[gemm];
+  std::vector<std::vector<NodeId>> groups;
+  std::vector<NodeId> summed_only;
+  const auto own = [&](NodeId factor) { return intersection(algebra_.graph()[factor].dims, node.dims); };
+  for (const NodeId factor : node.args) {
+    if (own(factor).empty()) {
+      summed_only.push_back(factor);
+      continue;
+    }
+    std::vector<NodeId> merged{factor};
+    std::erase_if(groups, [&](const std::vector<NodeId>& group) {
+      const bool joined =
+          std::any_of(group.begin(), group.end(), [&](NodeId other) { return meet(own(other), own(factor)); });
+      if (joined) merged.insert(merged.end(), group.begin(), group.end());
+      return joined;
+    });
+    groups.push_back(merged);
+  }
+  if (groups.size() > 2) return std::nullopt;
+  // Activations first: what is computed, then parameters that are not constant, in declared order.
+  const auto rank = [&](const std::vector<NodeId>& group) {
+    bool computed = false, constant = true;
+    int first = static_cast<int>(block_.params.size());
+    for (const NodeId factor : group) {
+      const Node* leaf = &algebra_.graph()[factor];
+      while (leaf->kind == NodeKind::View) leaf = &algebra_.graph()[leaf->args[0]];
+      if (leaf->kind != NodeKind::Input) {
+        computed = true;
+        continue;
+      }
+      constant = constant && block_.params[static_cast<size_t>(leaf->param)].is_const;
+      first = std::min(first, leaf->param);
+    }
+    return std::tuple(!computed, constant, first);
+  };
+  std::sort(groups.begin(), groups.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  if (!groups.empty() && !summed_only.empty()) {
+    auto& side = groups[fold_(gemm) && groups.size() > 1 ? 1 : 0];
+    side.insert(side.end(), summed_only.begin(), summed_only.end());
+  }
+  std::vector<NodeId> operands;
+  for (const auto& group : groups) operands.push_back(algebra_.product(group));
+  return operands;
+}
+
+void Hosting::place_gemm(NodeId id) {
+  const auto operands = sides(id);
+  if (!operands) {
+    failure = "a contraction of more than two operands";
+    failed = id;
+    return;
+  }
+  for (const NodeId side : *operands) operand(side);
+  if (!failure.empty()) return;
+  const int index = static_cast<int>(kernels.size());
+  kernels.push_back({.kind = KernelKind::Gemm, .accumulator = id, .operands = *operands, .hosts = {id}});
+  if (algebra_.wide(id)) {
+    home[id] = index;
+  } else {
+    known[id] = index;
+  }
+}
+
+NodeId Hosting::statistic_body(const Node& node) {
+  return node.kind == NodeKind::Contract ? algebra_.product(node.args) : node.args[0];
+}
+
+void Hosting::place_statistic(NodeId id) {
+  const Node node = algebra_.graph()[id];
+  const NodeId body = statistic_body(node);
+  visit(body);
+  if (!failure.empty()) return;
+  int host = home.contains(body) ? home.at(body) : -1;
+  if (host < 0) {
+    place_row_wise(body);
+    host = home.at(body);
+    if (is_source(body)) home[body] = -1;
+  }
+  kernels[static_cast<size_t>(host)].hosts.push_back(id);
+  if (algebra_.wide(id)) {
+    home[id] = host;
+  } else {
+    known[id] = complete_in_tile(node.over) ? host - 0.5 : host;
+  }
+}
+
+void Hosting::place_row_wise(NodeId id) {
+  const Node& node = algebra_.graph()[id];
+  double need = -1;
+  std::vector<NodeId> waits;
+  for (const NodeId light : light_below(id)) need = std::max(need, known_after(light));
+  for (const NodeId light : light_below(id)) {
+    if (known_after(light) == need && need >= 0) waits.push_back(light);
+  }
+  for (const int below : homes_below(id)) need = std::max(need, static_cast<double>(below));
+  int index = -1;
+  for (int k = static_cast<int>(kernels.size()) - 1; k > need && index < 0; --k) {
+    const HostKernel& kernel = kernels[static_cast<size_t>(k)];
+    if (kernel.kind == KernelKind::RowWise && kernel.space == node.dims) index = k;
+  }
+  if (index < 0) {
+    index = static_cast<int>(kernels.size());
+    kernels.push_back({.kind = KernelKind::RowWise, .space = node.dims});
+  }
+  HostKernel& kernel = kernels[static_cast<size_t>(index)];
+  kernel.hosts.push_back(id);
+  for (const NodeId wait : waits) {
+    if (std::find(kernel.waits.begin(), kernel.waits.end(), wait) == kernel.waits.end()) kernel.waits.push_back(wait);
+  }
+  home[id] = index;
+}
+
+void Hosting::place(NodeId id) {
+  const Node node = algebra_.graph()[id];
+  const bool reduces_wide = is_statistic(id) && std::any_of(node.args.begin(), node.args.end(),
+                                                            [&](NodeId arg) { return algebra_.wide(arg); });
+  if (algebra_.is_gemm(id)) return place_gemm(id);
+  if (reduces_wide) return place_statistic(id);
+
+  if (!algebra_.wide(id)) {
+    double after = -1;
+    for (const NodeId arg : node.args) after = std::max(after, known_after(arg));
+    for (const int below : homes_below(id)) after = std::max(after, static_cast<double>(below));
+    known[id] = after;
+    return;
+  }
+  if (node.kind == NodeKind::Input) {
+    home[id] = -1;
+    return;
+  }
+  const std::set<int> homes = homes_below(id);
+  int host = homes.empty() ? -1 : *homes.rbegin();
+  if (host >= 0) {
+    // What waits for a statistic of its own kernel floats: it is computed by whoever uses it later.
+    for (const NodeId light : light_below(id)) {
+      if (known_after(light) >= host) host = -1;
+      if (host < 0) break;
+    }
+  }
+  home[id] = host;
+}
+
+}  // namespace coda

@@ -1,0 +1,76 @@
+// Who computes what: one pass in topological order gives every wide value the kernel whose epilogue can hold it, every
+// light value the moment from which it is known, and opens row-wise kernels for what has to wait for a statistic of its
+// own kernel. Not part of the public surface of compiler/plan.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compiler/plan/plan.h"
+#include "compiler/rewrite/algebra.h"
+
+namespace coda {
+
+struct HostKernel {
+  KernelKind kind = KernelKind::Gemm;
+  NodeId accumulator = kNoNode;
+  std::vector<NodeId> operands;  // of the accumulator: activation side, weight side
+  std::vector<NodeId> hosts;     // wide values stored and statistics taken here
+  std::vector<NamedDim> space;   // RowWise
+  std::vector<NodeId> waits;     // RowWise: statistics its values wait for
+};
+
+struct BlockValues {
+  std::vector<std::pair<int, NodeId>> outputs;  // (param, value)
+  std::vector<NodeId> roots() const;
+};
+
+/// Where a factor that has only summed dimensions goes: to the weights (true) or to the activations.
+using FoldChoice = std::function<bool(NodeId gemm)>;
+
+class Hosting {
+ public:
+  Hosting(Algebra& algebra, const Program& block, const BlockValues& values, FoldChoice fold);
+  /// False if some contraction has more than two operands; `failure` says which.
+  bool run();
+
+  std::vector<HostKernel> kernels;
+  std::map<NodeId, int> home;      // wide values; -1: computed wherever it is used
+  std::map<NodeId, double> known;  // light values: the kernel after which (k), or within which (k - 1/2), it is known
+  std::set<NodeId> stored;
+  std::string failure;
+  NodeId failed = kNoNode;  // where
+
+  /// A reduction that is no GEMM: its body is a value of some kernel.
+  bool is_statistic(NodeId node) const;
+  /// A parameter, or a piece of one.
+  bool is_source(NodeId node) const;
+  double known_after(NodeId node) const;
+  /// Light values that `node`, computed in one place, needs.
+  std::vector<NodeId> light_below(NodeId node) const;
+
+ private:
+  void visit(NodeId node);
+  void place(NodeId node);
+  void place_gemm(NodeId node);
+  void place_statistic(NodeId node);
+  void place_row_wise(NodeId node);
+  void operand(NodeId node);
+  std::optional<std::vector<NodeId>> sides(NodeId gemm);
+  std::set<int> homes_below(NodeId node) const;
+  NodeId statistic_body(const Node& node);
+  bool complete_in_tile(const std::vector<NamedDim>& over) const;
+  bool placed(NodeId node) const { return home.contains(node) || known.contains(node); }
+
+  Algebra& algebra_;
+  const Program& block_;
+  const BlockValues& values_;
+  FoldChoice fold_;
+  std::set<std::string> tile_dims_;
+};
+
+}  // namespace coda

@@ -1,0 +1,73 @@
+// The normal form that makes laws short, as constructors over the tensor IR: products are flat, a factor that lacks a
+// summed dimension stands outside its sum (FACTOR-OUT), unrelated sums are taken apart (COMPONENTS), a dimension that
+// one factor owns is summed on that factor (SINGLE-OWNER), sums of sums are one (NEST), index maps go down to inputs
+// and contractions. Exact over the reals. A wide sum is an anchor: it stays one value for all its users.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "compiler/epilogue/dim_facts.h"
+#include "compiler/ir/graph.h"
+#include "compiler/rewrite/sizes.h"
+
+namespace coda {
+
+struct Term {
+  double coefficient = 1;
+  NodeId node = kNoNode;
+};
+
+class Algebra {
+ public:
+  Algebra(Graph& graph, const Sizes& sizes, const DimFacts& facts) : graph_(graph), sizes_(sizes), facts_(facts) {}
+
+  /// Sum over `over` of the product of `factors`.
+  NodeId product(std::vector<NodeId> factors, std::vector<NamedDim> over = {}, Span span = {});
+  NodeId linear(const std::vector<Term>& terms, Span span = {});
+  NodeId apply(const Op* op, std::vector<NodeId> args, Span span = {});
+  NodeId view(NodeId x, const NamedDim& dim, const AffineMap& map, Span span = {});
+  NodeId put(NodeId x, const NamedDim& dim, const AffineMap& map, Span span = {});
+
+  /// The node with `args` in place of its arguments, in normal form.
+  NodeId rebuild(const Node& node, std::vector<NodeId> args);
+  /// `root` with nodes replaced, everything above them in normal form again.
+  NodeId substitute(NodeId root, const std::map<NodeId, NodeId>& replacements);
+  /// The normal form of `root` of another graph; `memo` maps what was done already.
+  NodeId import(const Graph& source, NodeId root, std::map<NodeId, NodeId>& memo);
+
+  /// The terms of a Sum, or the node itself.
+  std::vector<Term> terms(NodeId node) const;
+  /// The factors of a product without a sum, or the node itself.
+  std::vector<NodeId> factors(NodeId node) const;
+
+  bool wide(NodeId node) const { return sizes_.wide(graph_[node]); }
+  /// Does one factor have all the dimensions? Then the contraction is a reduction of a product of one shape.
+  bool covering(const Node& contraction) const;
+  /// A contraction that needs a matrix multiplication.
+  bool is_gemm(NodeId node) const;
+
+  Graph& graph() { return graph_; }
+  const Graph& graph() const { return graph_; }
+  const Sizes& sizes() const { return sizes_; }
+
+ private:
+  NodeId scaled(double coefficient, NodeId node, Span span);
+  NodeId summed(std::vector<NodeId> factors, std::vector<NamedDim> over, Span span);
+
+  Graph& graph_;
+  const Sizes& sizes_;
+  const DimFacts& facts_;
+};
+
+/// The nodes below `roots`, arguments first, each once.
+std::vector<NodeId> topological(const Graph& graph, const std::vector<NodeId>& roots);
+
+// Sets of named dimensions, kept sorted by name.
+std::vector<NamedDim> intersection(const std::vector<NamedDim>& a, const std::vector<NamedDim>& b);
+std::vector<NamedDim> difference(const std::vector<NamedDim>& a, const std::vector<NamedDim>& b);
+std::vector<NamedDim> set_union(const std::vector<NamedDim>& a, const std::vector<NamedDim>& b);
+bool subset(const std::vector<NamedDim>& a, const std::vector<NamedDim>& b);
+inline bool meet(const std::vector<NamedDim>& a, const std::vector<NamedDim>& b) { return !intersection(a, b).empty(); }
+
+}  // namespace coda

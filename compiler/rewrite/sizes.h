@@ -1,0 +1,37 @@
+// How large things are for the planner: extents under the sizes a plan is made for. Only choices depend on these
+// numbers, never meaning.
+#pragma once
+
+#include <cmath>
+
+#include "compiler/ir/graph.h"
+
+namespace coda {
+
+class Sizes {
+ public:
+  /// Symbols that `hints` does not give count as `fallback`.
+  explicit Sizes(Bindings hints, int64_t fallback = 4096) : hints_(std::move(hints)), fallback_(fallback) {}
+
+  double extent(const Dim& dim) const {
+    Bindings all = hints_;
+    for (const auto& symbol : dim.symbols()) all.try_emplace(symbol, fallback_);
+    return static_cast<double>(dim.evaluate(all).value_or(fallback_));
+  }
+  double elements(const std::vector<NamedDim>& dims) const {
+    double count = 1;
+    for (const auto& dim : dims) count *= extent(dim.extent);
+    return count;
+  }
+
+  /// Values of fewer elements (row and column vectors, scalars) are light: each consumer recomputes them.
+  double wide_from = 1;
+  bool wide(const std::vector<NamedDim>& dims) const { return elements(dims) >= wide_from; }
+  bool wide(const Node& node) const { return wide(node.dims); }
+
+ private:
+  Bindings hints_;
+  int64_t fallback_;
+};
+
+}  // namespace coda
