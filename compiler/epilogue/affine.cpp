@@ -71,7 +71,7 @@ Dim product(const std::vector<NamedDim>& dims) {
   return value;
 }
 
-std::string to_text(const AffineMap& map) {
+std::string formula(const AffineMap& map) {
   std::string text;
   if (!map.offset.is_zero() || map.terms.empty()) text = map.offset.text();
   for (const auto& term : map.terms) {

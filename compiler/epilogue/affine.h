@@ -31,6 +31,6 @@ AffineMap mixed_radix(const std::vector<NamedDim>& dims);
 Dim product(const std::vector<NamedDim>& dims);
 
 /// Readable, also used as a key: "F + 2*e".
-std::string to_text(const AffineMap& map);
+std::string formula(const AffineMap& map);
 
 }  // namespace coda

@@ -29,7 +29,7 @@ std::string element(const Place& place, const std::vector<AffineMap>& index) {
       text += "," + digit.extent.text() + "*" + digit.stride.text();
     }
   }
-  for (const auto& map : index) text += ";" + to_text(substitute(map, digits));
+  for (const auto& map : index) text += ";" + formula(substitute(map, digits));
   return text;
 }
 

@@ -9,7 +9,7 @@ namespace {
 std::string key_of(NodeId id, const Substitution& env, const std::vector<NodeId>& reductions, bool below_put) {
   std::string key = std::to_string(id) + (below_put ? "p" : "");
   for (const NodeId reduction : reductions) key += "," + std::to_string(reduction);
-  for (const auto& [name, map] : env) key += "|" + name + ":" + to_text(map);
+  for (const auto& [name, map] : env) key += "|" + name + ":" + formula(map);
   return key;
 }
 
@@ -137,7 +137,7 @@ void UseCollector::note_open_puts(const Node& sum, const Context& context) {
       node = &graph_[put];
     }
     if (node->kind != NodeKind::Put) continue;
-    auto& [coordinate, puts] = groups[to_text(env[node->dim.name])];
+    auto& [coordinate, puts] = groups[formula(env[node->dim.name])];
     coordinate = env[node->dim.name];
     puts.push_back(put);
   }

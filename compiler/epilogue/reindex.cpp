@@ -20,7 +20,7 @@ bool mentions(const Substitution& substitution, const std::string& name) {
 
 std::string key_of(const Substitution& substitution) {
   std::string key;
-  for (const auto& [name, map] : substitution) key += name + "\x1f" + to_text(map) + "\x1e";
+  for (const auto& [name, map] : substitution) key += name + "\x1f" + formula(map) + "\x1e";
   return key;
 }
 

@@ -39,7 +39,7 @@ void study(Side& side, const std::vector<Uses>& uses) {
         const AffineMap& map = read.at.at(dim.name);
         const auto digits = whole_regrouping(map, dim.extent);
         if (!digits) {
-          side.refuse("reads `" + dim.name + "` at " + to_text(map));
+          side.refuse("reads `" + dim.name + "` at " + formula(map));
           continue;
         }
         for (const auto& digit : *digits) {

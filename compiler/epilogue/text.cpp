@@ -65,7 +65,7 @@ class Dumper {
 
   std::string target(int param, const std::vector<AffineMap>& index) const {
     std::string text = name(param) + "[";
-    for (size_t i = 0; i < index.size(); ++i) text += (i ? ", " : "") + to_text(index[i]);
+    for (size_t i = 0; i < index.size(); ++i) text += (i ? ", " : "") + formula(index[i]);
     return text + "]";
   }
 
@@ -122,10 +122,10 @@ class Dumper {
         text_ << n.op->name;
         break;
       case NodeKind::View:
-        text_ << "view " << n.dim.name << " = " << to_text(n.map);
+        text_ << "view " << n.dim.name << " = " << formula(n.map);
         break;
       case NodeKind::Put:
-        text_ << "put " << n.dim.name << " = " << to_text(n.map);
+        text_ << "put " << n.dim.name << " = " << formula(n.map);
         break;
       case NodeKind::Reduce:
         text_ << n.reduction->name << " over " << dims(n.over);

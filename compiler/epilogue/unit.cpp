@@ -58,7 +58,7 @@ class Settler {
           refuse_wide(l_, unit, read.reductions.empty() ? kNoNode : read.reductions.front());
         } else {
           LayoutFailure failure;
-          failure.detail = "row `" + to_text(map) + "` is not the row `" + row.name + "` of the element";
+          failure.detail = "row `" + formula(map) + "` is not the row `" + row.name + "` of the element";
           refuse(l_, unit, failure);
         }
         return false;
@@ -120,7 +120,7 @@ class Settler {
     for (size_t i = 0; i < maps.size(); ++i) {
       for (size_t j = i + 1; j < maps.size(); ++j) {
         if (l_.reindexer.land(maps[i], maps[j]).kind != Reindexer::Landing::Kind::Outside) {
-          return mixed(unit, "pieces of `" + dim.name + "` at `" + to_text(maps[i]) + "` and at `" + to_text(maps[j]) +
+          return mixed(unit, "pieces of `" + dim.name + "` at `" + formula(maps[i]) + "` and at `" + formula(maps[j]) +
                                  "` may overlap");
         }
       }
