@@ -242,7 +242,11 @@ NodeId Normaliser::gemm(std::vector<NodeId> factors, const std::vector<NamedDim>
   }
   const NodeId product = graph_.contract({operands[0], operands[1]}, over, span);
   const bool known = std::any_of(gemms_.begin(), gemms_.end(), [&](const auto& g) { return g.node == product; });
-  if (!known) gemms_.push_back({product, {operands[0], operands[1]}, over[0]});
+  if (!known) {
+    gemms_.push_back({product, {operands[0], operands[1]}, over[0]});
+    // Index maps stop here: pushed into the operands they would make other GEMMs of it.
+    reindexer_.set_leaf(product, [this, product](const Substitution& at) { return reindexer_.view_leaf(product, at); });
+  }
   uses_gemm_.clear();
   outside.push_back(reindexer_.view_leaf(product, outer));
   return graph_.contract(std::move(outside), {}, span);

@@ -92,7 +92,7 @@ kernel f(x: bf16[B, S, K], w: bf16[N, K], r: f32[B], p: f32[S, N]) -> (y: f32[B,
       {"factors of the operands",
        R"(
 kernel f(x: bf16[M, K], w: bf16[N, K], r: f32[M], c: f32[N], s: f32) -> (y: f32[M, N]) {
-    y = (-(x * r) / s) @ (w * c).T
+    y = (-(x * r) / s) @ w.T * c
 })",
        kPlain,
        {}},
@@ -103,17 +103,17 @@ kernel f(x: bf16[M, K], w: bf16[N, K]) -> (y: f32[M, N]) { y = select(index(N) <
        {}},
       {"a symmetric product",
        R"(
-kernel f(x: bf16[M, K]) -> (y: f32[M, M2]) where M2 = M { y = x @ x[M as M2].T })",
-       {{{"M", 3}, {"M2", 3}, {"K", 4}}},
+kernel f(x: bf16[M, K]) -> (y: f32[M, M as M2]) { y = x @ x[M as M2].T })",
+       {{{"M", 3}, {"K", 4}}},
        {}},
       {"renamed rows",
        R"(
-kernel f(x: bf16[M, K], w: bf16[N, K], r: f32[P]) -> (y: f32[P, N], s: f32[P]) where P = M {
+kernel f(x: bf16[M, K], w: bf16[N, K], r: f32[M as P]) -> (y: f32[M as P, N], s: f32[M as P]) {
     let z = (x @ w.T)[M as P] * r
     y = z
     s = sum(z, over = N)
 })",
-       {{{"M", 3}, {"P", 3}, {"N", 5}, {"K", 4}}},
+       {{{"M", 3}, {"N", 5}, {"K", 4}}},
        {}},
       {"regrouped rows",
        R"(
@@ -151,7 +151,7 @@ kernel f(x: bf16[M, K], w: bf16[N, K], inout y: f32[M, N]) { y += x @ w.T })",
        {}},
       {"a weight of several axes",
        R"(
-kernel f(x: bf16[M, D], w: bf16[H, Dh, D]) -> (y: f32[M, H*Dh]) { y = x @ flatten(w, H, Dh).T })",
+kernel f(x: bf16[M, D], w: bf16[H, Dh, D]) -> (y: f32[M, H*Dh]) { y = x @ flatten(w, dim = (H, Dh)).T })",
        {{{"M", 2}, {"D", 3}, {"H", 2}, {"Dh", 4}}},
        {}},
   };
@@ -222,17 +222,18 @@ kernel f(x: bf16[M, K], w: bf16[A + 2*B, K], r: f32[M]) -> (a: f32[M, A], b: f32
        {}},
       {"parts joined again",
        R"(
-kernel f(x: bf16[M, K], w: bf16[A + B + C, K], bias: f32[A + B + C]) -> (y: f32[M, A + B + C]) {
+kernel f(x: bf16[M, K], w: bf16[A + B + C, K], p: f32[A], q: f32[B], bias: f32[A + B + C])
+    -> (y: f32[M, A + B + C]) {
     let (a, b, c) = split(x @ w.T, A, B, C)
-    y = 2 * concat(silu(a), b, c) + bias
+    y = 2 * concat(silu(a) + p, b * q, c) + bias
 })",
        {{{"M", 2}, {"A", 3}, {"B", 4}, {"C", 2}, {"K", 3}}},
        {}},
       {"parts joined in another order",
        R"(
-kernel f(x: bf16[M, K], w: bf16[A + B, K]) -> (y: f32[M, A + B], s: f32[M]) {
+kernel f(x: bf16[M, K], w: bf16[A + B, K], p: f32[A]) -> (y: f32[M, A + B], s: f32[M]) {
     let (a, b) = split(x @ w.T, A, B)
-    let z = concat(b, a)
+    let z = concat(b, a * p)
     y = z
     s = sum(z * index(A + B), over = A + B)
 })",
@@ -252,7 +253,7 @@ kernel f(x: bf16[M, K], w: bf16[H*Dh, K], c: f32[M, Dh/2], s: f32[M, Dh/2]) -> (
     let (a, b) = pairs(group(x @ w.T, Dh))
     let r = join_pairs(a*c - b*s, b*c + a*s)
     y = r
-    z = flatten(r, H, Dh)
+    z = flatten(r)
 })",
        {{{"M", 2}, {"H", 3}, {"Dh", 6}, {"K", 2}}},
        {{"Dh", 6}}},
@@ -280,10 +281,11 @@ where Hkv = 2 {
        {{"Dh", 8}}},
       {"one output of all heads",
        R"(
-kernel f(h: bf16[M, D], w: bf16[Hq*Dh + 2*Hkv*Dh, D], cos: f32[M, Dh/2], sin: f32[M, Dh/2])
+kernel f(h: bf16[M, D], w: bf16[Hq*Dh + 2*Hkv*Dh, D], cos: f32[M, Dh/2], sin: f32[M, Dh/2],
+         u: f32[Hkv])
     -> (y: f32[M, Hq*Dh + 2*Hkv*Dh]) {
     let (a, b, c) = split(h @ w.T, Hq*Dh, Hkv*Dh, Hkv*Dh)
-    y = concat(flatten(rope(group(a, Dh), cos, sin), Hq, Dh), flatten(rope(group(b, Dh), cos, sin), Hkv, Dh), c)
+    y = concat(flatten(rope(group(a, Dh), cos, sin)), flatten(u * rope(group(b, Dh), cos, sin)), c)
 })",
        {{{"M", 2}, {"D", 3}, {"Hq", 3}, {"Hkv", 2}, {"Dh", 4}}},
        {{"Dh", 4}}},
@@ -308,12 +310,12 @@ kernel f(x: bf16[M, K], w: bf16[2*H*Dh, K], g: f32[Dh]) -> (y: f32[M, H, Dh]) {
        {{"Dh", 4}}},
       {"an outer group of symbolic stride",
        R"(
-kernel f(x: bf16[M, K], w: bf16[3*F, K]) -> (y: f32[M, G, F], s: f32[M, F]) where G = 3 {
-    let z = group(x @ w.T, F, dim = 3*F)[3 as G]
+kernel f(x: bf16[M, K], w: bf16[3*F, K]) -> (y: f32[M, 3 as G, F], s: f32[M, F]) {
+    let z = group(x @ w.T, F)[3 as G]
     y = z
     s = sum(z, over = G)
 })",
-       {{{"M", 2}, {"F", 4}, {"K", 3}, {"G", 3}}},
+       {{{"M", 2}, {"F", 4}, {"K", 3}}},
        {}},
       {"a whole row in the tile",
        R"(
@@ -323,7 +325,7 @@ kernel f(x: bf16[M, K], w: bf16[N, K], g: f32[N]) -> (y: f32[M, N]) where N = 24
       {"joined weight axes read by heads",
        R"(
 kernel f(x: bf16[M, D], w: bf16[H, Dh, D]) -> (y: f32[M, H, Dh]) {
-    y = group(x @ flatten(w, H, Dh).T, Dh)
+    y = group(x @ flatten(w, dim = (H, Dh)).T, Dh)
 })",
        {{{"M", 2}, {"D", 3}, {"H", 2}, {"Dh", 4}}},
        {{"Dh", 4}}},
