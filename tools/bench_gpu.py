@@ -22,8 +22,6 @@ import time
 
 import torch
 
-from coda_ctypes import Coda
-
 BURST_MS = 45.0
 IDLE_S = 0.012
 ROWS = 64  # checked against f64
@@ -215,7 +213,7 @@ def summary(base_ms, ours_ms, ratios, flop):
 
 def run_case(coda, dist, name, dims, args):
     beat(f"{name} set-up")
-    kernel = coda.load(str(dist / "programs" / f"{name}.0.coda.bin"), 0, dims)
+    kernel = coda.load(dist / "programs" / f"{name}.0.coda.bin").prepare(0, **dims)
     sets, bytes_each = [], 0
     while len(sets) < 3 and (not sets or (len(sets) + 1) * bytes_each < args.memory << 30):
         sets.append(CASES[name](dims))
@@ -225,7 +223,7 @@ def run_case(coda, dist, name, dims, args):
     flop = 2.0 * x.shape[0] * w.shape[0] * x.shape[1]
     ours, base = [], []
     for inputs, outputs, expected in sets:
-        ours.append(kernel.bind({**inputs, **outputs}))
+        ours.append(lambda tensors={**inputs, **outputs}: kernel(**tensors))
         a, b = list(inputs.values())[:2]
         base.append(lambda a=a, b=b: torch.matmul(a, b.t(), out=gemm_out))
     result = dict(name=name, dims=dims, sets=len(sets), gemm=[x.shape[0], w.shape[0], x.shape[1]])
@@ -266,7 +264,9 @@ def main():
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     torch.manual_seed(1)
     random.seed(1)
-    coda = Coda(args.dist / "lib" / "libcoda.so")
+    os.environ["CODA_LIBRARY"] = str(args.dist / "lib" / "libcoda.so")
+    sys.path.insert(0, str(args.dist))
+    import coda  # examples/python/coda.py, which packaging puts beside this file
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; TFLOP/s of the GEMM; ratio = cuBLAS time / coda time")
     heads = "".join(f"   {mode + ': cuBLAS':>13} coda  ratio [low high]" for mode in ("hot", "cool") if getattr(args, mode))
     print(f"{'case':<10} {'M x N x K':<18} {'error':<7}{heads}", flush=True)

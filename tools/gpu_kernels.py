@@ -160,24 +160,35 @@ def sync(what):
 
 
 GUARD = 64
+POISON = -123.0
 
 
-def guarded(shape, dtype, aligned=True):
-    """A poisoned tensor inside a poisoned buffer: (view, buffer). Rows keep their alignment if asked."""
-    if len(shape) == 1:
-        buffer = torch.full((shape[0] + 2 * GUARD,), -12345, dtype=dtype, device="cuda")
-        return buffer[GUARD:GUARD + shape[0]], buffer
-    pitch = shape[1] + 2 * GUARD
-    pitch = -(-pitch // 64) * 64 if aligned else pitch | 1
-    buffer = torch.full((shape[0] + 4, pitch), -12345, dtype=dtype, device="cuda")
-    return buffer[2:2 + shape[0], GUARD:GUARD + shape[1]], buffer
+class Output:
+    """A poisoned tensor inside a poisoned buffer. Rows of matrices keep their alignment if asked."""
 
+    def __init__(self, shape, dtype, aligned=True):
+        if len(shape) == 2:
+            pitch = shape[1] + 2 * GUARD
+            pitch = -(-pitch // 64) * 64 if aligned else pitch | 1
+            self.buffer = torch.full((shape[0] + 4, pitch), POISON, dtype=dtype, device="cuda")
+            self.inside = (slice(2, 2 + shape[0]), slice(GUARD, GUARD + shape[1]))
+            self.view = self.buffer[self.inside]
+        else:
+            count = math.prod(shape)
+            self.buffer = torch.full((count + 2 * GUARD,), POISON, dtype=dtype, device="cuda")
+            self.inside = slice(GUARD, GUARD + count)
+            self.view = self.buffer[self.inside].view(shape)
+        self.start = None  # what an inout begins with
 
-def intact(view, buffer):
-    copy = buffer.clone()
-    at = copy[GUARD:GUARD + view.shape[0]] if view.dim() == 1 else copy[2:2 + view.shape[0], GUARD:GUARD + view.shape[1]]
-    at.fill_(-12345)
-    return bool((copy == -12345).all())
+    def reset(self):
+        self.buffer.fill_(POISON)
+        if self.start is not None:
+            self.view.copy_(self.start)
+
+    def intact(self):
+        copy = self.buffer.clone()
+        copy[self.inside] = POISON
+        return bool((copy == POISON).all())
 
 
 def error(got, want):
@@ -200,42 +211,149 @@ def logical(t, depth_major):
     return t if depth_major else t.t()
 
 
-# Programs: name prefix -> (arguments, outputs, reference) for dims.
-def gemm(name, dims, offset, aligned):
-    a_major, b_major = (name[5] == "k", name[6] == "k") if name[5:7] in ("kk", "kn", "mk", "mn") else (True, True)
+def layouts(name):
+    return (name[5] == "k", name[6] == "k") if name[5:7] in ("kk", "kn", "mk", "mn") else (True, True)
+
+
+def weights(n, k, offset=0, depth_major=True, dtype=torch.bfloat16):
+    return operand(n, k, depth_major, dtype, offset, max(k, 1) ** -0.5)
+
+
+def product(a, b):
+    return a.float() @ b.float().t()
+
+
+# Programs: name prefix -> dims of (m, n, k), and a function of (name, dims, operand offset, aligned outputs) that gives
+# inputs, outputs and what is wanted.
+def gemm(name, d, offset, aligned):
+    a_major, b_major = layouts(name)
     dtype, out = (torch.float16, torch.float32) if "f16" in name else (torch.bfloat16, torch.bfloat16)
-    m, n, k = dims["M"], dims["N"], dims["K"]
-    a, b = operand(m, k, a_major, dtype, offset), operand(n, k, b_major, dtype, offset, max(k, 1) ** -0.5)
-    d = guarded((m, n), out, aligned)
-    want = logical(a, a_major).float() @ logical(b, b_major).float().t()
-    return {"a": a, "b": b}, {"d": d}, {"d": want}
+    a = operand(d["M"], d["K"], a_major, dtype, offset)
+    b = weights(d["N"], d["K"], offset, b_major, dtype)
+    want = product(logical(a, a_major), logical(b, b_major))
+    return {"a": a, "b": b}, {"d": Output((d["M"], d["N"]), out, aligned)}, {"d": want}
 
 
-def gate_up(name, dims, offset, aligned):
-    m, f, k = dims["M"], dims["F"], dims["K"]
-    a, b = operand(m, k, True, torch.bfloat16, offset), operand(2 * f, k, True, torch.bfloat16, offset, max(k, 1) ** -0.5)
+def gate_up(name, d, offset, aligned):
+    x, w = operand(d["M"], d["K"], True, torch.bfloat16, offset), weights(2 * d["F"], d["K"], offset)
+    rstd = torch.rand(d["M"], device="cuda") + 0.5
+    z = product(x, w) * rstd[:, None]
+    want = torch.nn.functional.silu(z[:, :d["F"]]) * z[:, d["F"]:]
+    return {"x": x, "w": w, "rstd": rstd}, {"act": Output((d["M"], d["F"]), torch.bfloat16, aligned)}, {"act": want}
+
+
+def pairs(name, d, offset, aligned):
+    a, b = operand(d["M"], d["K"], True, torch.bfloat16, offset), weights(2 * d["F"], d["K"], offset)
+    z = product(a, b)
+    want = torch.nn.functional.silu(z[:, 0::2]) * z[:, 1::2]
+    return {"a": a, "b": b}, {"act": Output((d["M"], d["F"]), torch.bfloat16, aligned)}, {"act": want}
+
+
+def bias_gelu(name, d, offset, aligned):
+    x, w = operand(d["M"], d["K"], True, torch.bfloat16, offset), weights(d["N"], d["K"], offset)
+    bias = operand(1, d["N"], True, torch.bfloat16, offset)[0]
+    want = torch.nn.functional.gelu(product(x, w) + bias.float(), approximate="tanh")
+    return {"x": x, "w": w, "bias": bias}, {"y": Output((d["M"], d["N"]), torch.bfloat16, aligned)}, {"y": want}
+
+
+def residual(name, d, offset, aligned):
+    m, n = d["M"], d["N"]
+    x, w = operand(m, d["K"], True, torch.bfloat16, offset), weights(n, d["K"], offset)
+    r, gain = operand(m, n, True, torch.bfloat16, offset), operand(1, n, True, torch.bfloat16, offset)[0]
+    h = (product(x, w) + r.float()).bfloat16().float()
+    outputs = {"h": Output((m, n), torch.bfloat16, aligned), "scaled": Output((m, n), torch.bfloat16, aligned),
+               "squares": Output((m,), torch.float32)}
+    return {"x": x, "w": w, "r": r, "gain": gain}, outputs, {"h": h, "scaled": h * gain.float(),
+                                                             "squares": (h * h).sum(1)}
+
+
+def qkv_rope(name, d, offset, aligned):
+    m, k, hq, hkv, dh = d["M"], d["D"], 32, 8, 128
+    h, w = operand(m, k, True, torch.bfloat16, offset), weights((hq + 2 * hkv) * dh, k, offset)
     rstd = torch.rand(m, device="cuda") + 0.5
-    z = (a.float() @ b.float().t()) * rstd[:, None]
-    want = torch.nn.functional.silu(z[:, :f]) * z[:, f:]
-    return {"a": a, "b": b, "rstd": rstd}, {"act": guarded((m, f), torch.bfloat16, aligned)}, {"act": want}
+    angle = torch.rand(m, dh // 2, device="cuda") * 6
+    cos, sin = angle.cos(), angle.sin()
+    z = (product(h, w) * rstd[:, None]).view(m, hq + 2 * hkv, dh)
+    a, b = z[..., :dh // 2], z[..., dh // 2:]
+    c, s = cos[:, None], sin[:, None]
+    turned = torch.cat([a * c - b * s, b * c + a * s], -1)
+    want = {"q": turned[:, :hq], "k": turned[:, hq:hq + hkv], "v": z[:, hq + hkv:]}
+    outputs = {o: Output(tuple(t.shape), torch.bfloat16) for o, t in want.items()}
+    return {"h": h, "w": w, "rstd": rstd, "cos": cos, "sin": sin}, outputs, want
 
 
-PROGRAMS = {"gemm": gemm, "gate_up": gate_up}
-TOLERANCE = {torch.bfloat16: 4e-3, torch.float16: 1e-3, torch.float32: 2e-5}
+def linear_ce(name, d, offset, aligned):
+    m, v = d["M"], d["V"]
+    x, w = operand(m, d["D"], True, torch.bfloat16, offset), weights(v, d["D"], offset)
+    t = torch.randint(0, v, (m,), device="cuda")
+    t[::5] = -100
+    z = product(x, w)
+    lse = z.logsumexp(1)
+    loss = torch.where(t == -100, 0.0, lse - z.gather(1, t.clamp(min=0)[:, None])[:, 0])
+    return ({"x": x, "w": w, "t": t}, {"loss": Output((m,), torch.float32), "lse": Output((m,), torch.float32)},
+            {"loss": loss, "lse": lse})
+
+
+def head_norm(name, d, offset, aligned):
+    m, heads, dh = d["M"], d["H"], 64
+    a, b = operand(m, d["K"], True, torch.bfloat16, offset), weights(heads * dh, d["K"], offset)
+    g = torch.randn(dh, device="cuda")
+    z = product(a, b).view(m, heads, dh)
+    want = z * torch.rsqrt((z * z).mean(-1, keepdim=True) + 1e-6) * g
+    return {"a": a, "b": b, "g": g}, {"q": Output((m, heads, dh), torch.bfloat16)}, {"q": want}
+
+
+def columns(name, d, offset, aligned):
+    m, n = d["M"], d["N"]
+    a, b = operand(m, d["K"], True, torch.bfloat16, offset), weights(n, d["K"], offset)
+    z = product(a, b)
+    outputs = {"d": Output((m, n), torch.float32, aligned), "s": Output((n,), torch.float32),
+               "m": Output((n,), torch.float32)}
+    return {"a": a, "b": b}, outputs, {"d": z, "s": z.sum(0), "m": z.abs().amax(0)}
+
+
+def adamw(name, d, offset, aligned):
+    t, n, k = d["T"], d["N"], d["K"]
+    x, dz = operand(k, t, False, torch.bfloat16, offset), operand(n, t, False, torch.bfloat16, offset, max(t, 1) ** -0.5)
+    g = dz.float().t() @ x.float()
+    p, m = Output((n, k), torch.float32, aligned), Output((n, k), torch.float32, aligned)
+    p.start, m.start = torch.randn(n, k, device="cuda"), torch.randn(n, k, device="cuda")
+    lr, b1 = 0.125, 0.75
+    new_m = b1 * m.start + (1 - b1) * g
+    new_p = p.start - lr * new_m
+    outputs = {"p": p, "m": m, "w": Output((n, k), torch.bfloat16, aligned)}
+    return {"x": x, "dz": dz, "lr": lr, "b1": b1}, outputs, {"p": new_p, "m": new_m, "w": new_p}
+
+
+PROGRAMS = {
+    "gemm": (gemm, lambda m, n, k: {"M": m, "N": n, "K": k}),
+    "gate_up": (gate_up, lambda m, n, k: {"M": m, "F": n, "K": k}),
+    "pairs": (pairs, lambda m, n, k: {"M": m, "F": n, "K": k}),
+    "bias_gelu": (bias_gelu, lambda m, n, k: {"M": m, "N": n, "K": k}),
+    "residual": (residual, lambda m, n, k: {"M": m, "N": n, "K": k}),
+    "qkv_rope": (qkv_rope, lambda m, n, k: {"M": m, "D": k, "Hq": 32, "Hkv": 8, "Dh": 128}),
+    "linear_ce": (linear_ce, lambda m, n, k: {"M": m, "V": n, "D": k}),
+    "head_norm": (head_norm, lambda m, n, k: {"M": m, "H": max(1, n // 64), "K": k, "Dh": 64}),
+    "columns": (columns, lambda m, n, k: {"M": m, "N": n, "K": k}),
+    "adamw": (adamw, lambda m, n, k: {"N": m, "K": n, "T": k}),
+}
+TOLERANCE = {torch.bfloat16: 4e-3, torch.float16: 1e-3, torch.float32: 5e-5}
+# Sums over rounded values, and differences: less exact than their type.
+LOOSE = {"squares": 1e-3, "s": 2e-4}
 
 
 def family(name):
     return max((p for p in PROGRAMS if name.startswith(p)), key=len)
 
 
-# (M, N or F, K, operand offset in elements, outputs aligned)
+# (M, N, K, operand offset in elements, outputs aligned)
 SHAPES = [(1024, 1024, 512, 0, True), (1000, 1000, 200, 0, True), (511, 1025, 72, 0, False), (1, 1, 64, 0, False),
           (300, 520, 0, 0, True), (257, 333, 77, 0, False), (129, 264, 64, 1, True), (2049, 2300, 1032, 0, True),
           (4096, 4104, 136, 0, True)]
 
 
 def dims_for(name, m, n, k):
-    return {"M": m, "F" if family(name) == "gate_up" else "N": n, "K": k}
+    return PROGRAMS[family(name)][1](m, n, k)
 
 
 def check(kernels):
@@ -245,30 +363,29 @@ def check(kernels):
         for m, n, k, offset, aligned in SHAPES:
             dims = dims_for(name, m, n, k)
             torch.manual_seed(m * 7 + n * 3 + k)
-            inputs, outputs, want = PROGRAMS[family(name)](name, dims, offset, aligned)
-            arguments = {**inputs, **{o: t[0] for o, t in outputs.items()}}
-            launch = kernel.prepare(arguments, dims)
+            inputs, outputs, want = PROGRAMS[family(name)][0](name, dims, offset, aligned)
+            launch = kernel.prepare({**inputs, **{o: t.view for o, t in outputs.items()}}, dims)
             first = {}
             for run in range(2):
-                for view, buffer in outputs.values():
-                    buffer.fill_(-12345)
+                for t in outputs.values():
+                    t.reset()
                 sync("poison")
                 launch()
                 sync((name, m, n, k))
-                for o, (view, buffer) in outputs.items():
-                    e = error(view, want[o])
-                    worst = max(worst, e)
-                    limit = TOLERANCE[view.dtype]
-                    ok = e <= limit and intact(view, buffer)
+                for o, t in outputs.items():
+                    e = error(t.view, want[o])
+                    worst = max(worst, e if o not in LOOSE else 0)
+                    limit = LOOSE.get(o, TOLERANCE[t.view.dtype])
+                    ok = e <= limit and t.intact()
                     if run == 0:
-                        first[o] = view.clone()
-                    elif not torch.equal(first[o], view):
+                        first[o] = t.view.clone()
+                    elif not torch.equal(first[o], t.view):
                         ok = False
                         lines.append(f"   {m}x{n}x{k} {o}: two runs differ")
                     if not ok:
                         bad += 1
                         lines.append(f"   {m}x{n}x{k}+{offset} {o}: error {e:.2e} (limit {limit:.0e}), "
-                                     f"guard {intact(view, buffer)}, maps {launch.tma}, run {run}")
+                                     f"guard {t.intact()}, maps {launch.tma}, run {run}")
             torch.cuda.empty_cache()
         print(f"{'BAD ' if lines else 'ok  '} {name}: worst error {worst:.2e} [{time.time() - START:.0f}s]", flush=True)
         for line in lines[:8]:
@@ -308,6 +425,8 @@ def cool(f, what):
 
 
 def timing(kernels, shapes, rounds=4):
+    if not kernels:
+        return
     for m, n, k in shapes:
         a = torch.randn(m, k, device="cuda", dtype=torch.bfloat16)
         b = torch.randn(n, k, device="cuda", dtype=torch.bfloat16) * k ** -0.5
@@ -316,9 +435,10 @@ def timing(kernels, shapes, rounds=4):
         functions = {"cublas": lambda: torch.matmul(a, b.t(), out=c)}
         keep = []
         for name, kernel in kernels.items():
-            dims = dims_for(name, m, n // 2 if family(name) == "gate_up" else n, k)
-            inputs, outputs, _ = TIMED_ARGUMENTS[family(name)](name, a, b, m, n, k)
-            functions[name] = kernel.prepare({**inputs, **outputs}, dims)
+            halved = family(name) in ("gate_up", "pairs")
+            dims = dims_for(name, m, n // 2 if halved else n, k)
+            inputs, outputs, _ = PROGRAMS[family(name)][0](name, dims, 0, True)
+            functions[name] = kernel.prepare({**inputs, **{o: t.view for o, t in outputs.items()}}, dims)
             keep.append((inputs, outputs))
         count = max(3, min(200, int(0.03 / (flops / 7e14))))
         ratio = {x: [] for x in functions}
@@ -346,21 +466,6 @@ def timing(kernels, shapes, rounds=4):
         torch.cuda.empty_cache()
 
 
-def timed_gemm(name, a, b, m, n, k):
-    a_major, b_major = (name[5] == "k", name[6] == "k") if name[5:7] in ("kk", "kn", "mk", "mn") else (True, True)
-    a = a if a_major else a.t().contiguous()
-    b = b if b_major else b.t().contiguous()
-    return {"a": a, "b": b}, {"d": torch.empty(m, n, device="cuda", dtype=torch.bfloat16)}, None
-
-
-def timed_gate_up(name, a, b, m, n, k):
-    return ({"a": a, "b": b, "rstd": torch.rand(m, device="cuda") + 0.5},
-            {"act": torch.empty(m, n // 2, device="cuda", dtype=torch.bfloat16)}, None)
-
-
-TIMED_ARGUMENTS = {"gemm": timed_gemm, "gate_up": timed_gate_up}
-
-
 def main():
     folder = sys.argv[1]
     only = sys.argv[sys.argv.index("--only") + 1].split(",") if "--only" in sys.argv else None
@@ -375,9 +480,15 @@ def main():
     if "check" in sys.argv:
         check(kernels)
     if "time" in sys.argv:
-        timed = {n: k for n, k in kernels.items() if "f16" not in n}
-        timing({n: k for n, k in timed.items() if n.startswith(("gemm_kk", "gate_up"))}, TIMED)
-        timing({n: k for n, k in timed.items() if n.startswith("gemm") and "128x256" in n and "x1" not in n}, TIMED[:1])
+        plain = {n: k for n, k in kernels.items() if n.startswith("gemm_kk")}
+        if plain:
+            timing(plain, TIMED)
+        large = {n: k for n, k in kernels.items() if "128x256" in n or "256x192" in n}
+        timing({n: k for n, k in large.items() if n.startswith(("gemm_k", "gemm_m"))}, TIMED[:1])
+        timing({n: k for n, k in large.items() if n.startswith(("gate_up", "bias", "pairs"))}, [(8192, 28672, 4096)])
+        timing({n: k for n, k in large.items() if n.startswith("residual")}, [(8192, 4096, 14336), (8192, 4096, 4096)])
+        timing({n: k for n, k in large.items() if n.startswith(("qkv", "head_norm"))}, [(8192, 6144, 4096)])
+        timing({n: k for n, k in large.items() if n.startswith(("linear_ce",))}, [(8192, 32064, 4096)])
 
 
 main()
