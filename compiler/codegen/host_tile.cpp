@@ -255,15 +255,16 @@ std::vector<int64_t> HostTile::cuts(const Group& group, size_t digit) const {
     for (const NodeId id : nodes) {
       const Node& node = epilogue_.program.graph[id];
       if (node.kind != NodeKind::Put || !(node.dim == own.dim)) continue;
-      auto first = node.map.offset.constant();
+      bool known = node.map.offset.constant().has_value();
+      const int64_t first = node.map.offset.constant().value_or(0);
       int64_t span = 1;
       for (const auto& [dim, stride] : node.map.terms) {
         const auto count = dim.extent.constant(), step = stride.constant();
-        if (!count || !step) first.reset();
+        known = known && count && step;
         span += count && step ? (*count - 1) * *step : 0;
       }
-      if (!first) continue;
-      for (const int64_t at : {*first - *offset, *first - *offset + span}) {
+      if (!known) continue;
+      for (const int64_t at : {first - *offset, first - *offset + span}) {
         if (at > 0 && at < extent) places.insert(at);
       }
     }
