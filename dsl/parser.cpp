@@ -105,18 +105,16 @@ Span Parser::from(uint32_t begin) const { return {peek().span.file, begin, last_
 
 Diagnostic& Parser::report(DiagId id, Span span, std::vector<std::string> arguments) {
   failed_ = true;
+  if (++errors_ > kMaxErrors) {
+    at_ = lexed_.tokens.size() - 1;
+    if (errors_ > kMaxErrors + 1) return suppressed_ = {};
+    return diagnostics_.report(DiagId::E0134, span, {std::to_string(kMaxErrors)});
+  }
   // What the lexer rejected is missing from the line, so that a second complaint about it would mislead.
   const int line = sources_.position(span.file, span.begin).line;
   for (const Span& error : lexed_.errors) {
     if (sources_.position(error.file, error.begin).line == line) return suppressed_ = {};
   }
-  if (errors_ == kMaxErrors) {
-    ++errors_;
-    at_ = lexed_.tokens.size() - 1;
-    return diagnostics_.report(DiagId::E0134, span, {std::to_string(kMaxErrors)});
-  }
-  if (errors_ > kMaxErrors) return suppressed_ = {};
-  ++errors_;
   return diagnostics_.report(id, span, std::move(arguments));
 }
 
@@ -154,16 +152,22 @@ int Parser::line_of(size_t index) const {
   return sources_.position(span.file, span.begin).line;
 }
 
-bool Parser::begins_line() const { return at_ == 0 || line_of(at_) != line_of(at_ - 1); }
+bool Parser::begins_line() const {
+  if (at_ == 0) return true;
+  // Not by line numbers: this is asked for every token that is skipped.
+  const Span here = peek().span;
+  return sources_.text({here.file, lexed_.tokens[at_ - 1].span.end, here.begin}).find('\n') != std::string_view::npos;
+}
 
 void Parser::skip_statement() {
   const auto column = [&](size_t index) {
     const Span span = lexed_.tokens[index].span;
     return sources_.position(span.file, span.begin).column;
   };
+  const int indentation = column(statement_);
   while (!at(TokenKind::Newline) && !at(TokenKind::End) && !at("}")) {
     // Inside an open bracket no line end is a token; there the indentation tells where the next statement begins.
-    if (at_ > statement_ && begins_line() && column(at_) <= column(statement_)) return;
+    if (at_ > statement_ && begins_line() && column(at_) <= indentation) return;
     take();
   }
 }

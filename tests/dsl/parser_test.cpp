@@ -214,6 +214,22 @@ TEST_CASE("long lists and many items take linear time") {
   CHECK(OneFile(text).module);
 }
 
+TEST_CASE("errors in a long line take linear time") {
+  const auto repeated = [](const std::string& piece) {
+    std::string out;
+    for (int i = 0; i < 300000; ++i) out += piece;
+    return out;
+  };
+  for (const char* front : {"", "$ "}) {
+    for (const char* piece : {"+, ", "a b ", "( ", "a), ", "1 = "}) {
+      INFO(front << piece);
+      const OneFile parsed("fn f(x) {\n y = x\n" + (front + ("f(" + repeated(piece))) + "\n}\n");
+      CHECK_FALSE(parsed.module);
+      CHECK(parsed.diagnostics.all().size() <= 101);
+    }
+  }
+}
+
 TEST_CASE("the dump shows the whole tree") {
   const OneFile parsed(
       "kernel f(x: f32[M, K], w: f32[N, K]) -> (y: f32[M, N]) where K % 2 == 0 {\n    y = -x @ w.T\n}\n");
