@@ -213,4 +213,16 @@ Val load_shared(NvptxBuilder& b, Val address, int bytes) {
                       bytes == 8 ? "=l,r,~{memory}" : "=r,r,~{memory}", args, results)[0];
 }
 
+void store_shared_where(NvptxBuilder& b, Val address, Val word, Val predicate) {
+  const Val args[] = {address, word, predicate};
+  b.inline_asm("@$2 st.shared.u32 [$0], $1;", "r,r,b,~{memory}", args, {});
+}
+
+Val load_released(NvptxBuilder& b, Val address, Val otherwise, Val predicate) {
+  const Val args[] = {otherwise, address, predicate};
+  const Ty results[] = {Ty::F32};
+  return b.inline_asm("mov.b32 $0, $1;\n @$3 ld.relaxed.gpu.global.f32 $0, [$2];", "=&f,f,l,b,~{memory}", args,
+                      results)[0];
+}
+
 }  // namespace coda::gpu

@@ -61,5 +61,9 @@ void store_element(NvptxBuilder& b, Val address, Val value, int bytes, Val predi
 /// Plain accesses to shared memory at a 32-bit address.
 void store_shared(NvptxBuilder& b, Val address, Val value, int bytes);
 Val load_shared(NvptxBuilder& b, Val address, int bytes);
+void store_shared_where(NvptxBuilder& b, Val address, Val word, Val predicate);
+/// A 32-bit word that another CTA wrote before it released something this thread has acquired; `otherwise` where the
+/// predicate does not hold.
+Val load_released(NvptxBuilder& b, Val address, Val otherwise, Val predicate);
 
 }  // namespace coda::gpu

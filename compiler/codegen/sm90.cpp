@@ -4,6 +4,7 @@
 #include "compiler/codegen/sm90_kernel.h"
 #include "compiler/codegen/sm90_plan.h"
 #include "compiler/codegen/sm90_ring.h"
+#include "compiler/codegen/sm90_stat_layout.h"
 #include "dsl/diagnostics.h"
 
 namespace coda {
@@ -90,7 +91,12 @@ std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm
   if (!base) return std::nullopt;
   Sm90Schedule pinned = *base;
   if (!apply_pins(epilogue.program, pinned, diagnostics)) return std::nullopt;
-  const int scratch = 0;
+  const int scratch = pinned.consumers * sm90_scratch_bytes(epilogue, pinned.tile_n);
+  // A stage fewer where statistics need the room, unless the program says how many.
+  const bool may_drop = pinned.stages == base->stages;
+  while (may_drop && pinned.stages > 2 && pinned.shared_bytes(scratch) > kSm90SharedLimit) {
+    --pinned.stages;
+  }
   if (const auto illegal = check_sm90_schedule(pinned, scratch)) {
     diagnostics.report(DiagId::E0403, where, {illegal->what, illegal->way_out});
     return std::nullopt;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "compiler/codegen/sm90_hooks.h"
+#include "compiler/codegen/sm90_statistics.h"
 #include "compiler/codegen/sm90_stores.h"
 
 namespace coda {
@@ -12,8 +13,8 @@ namespace {
 /// Walks one region's slices.
 class SliceWalk {
  public:
-  SliceWalk(Sm90Region& region, std::span<const Val> accumulators)
-      : r_(region), loads_(region), hooks_(region, loads_, accumulators) {}
+  SliceWalk(Sm90Region& region, std::span<const Val> accumulators, Sm90Statistics& statistics)
+      : r_(region), loads_(region), hooks_(region, loads_, accumulators), statistics_(statistics) {}
 
   void emit() {
     const Sm90RegionPlan& plan = r_.plan;
@@ -25,6 +26,7 @@ class SliceWalk {
       loads_.next_span();
       for (int column = start; column < std::min(start + span, plan.step); column += plan.group()) {
         for (int h = 0; h < r_.context.plan.row_slots(); ++h) slice(evaluator, column, h);
+        statistics_.end_group(column);
       }
       if (!evaluator.failure().empty()) r_.fail(evaluator.failure());
     }
@@ -39,6 +41,7 @@ class SliceWalk {
     for (const Store& store : r_.context.epilogue.stores) {
       if (store.region == r_.index) emit_store(evaluator, store, rows, column, h);
     }
+    statistics_.slice(evaluator, rows, column, h);
   }
 
   void emit_store(EpilogueEvaluator& evaluator, const Store& store, const Env& rows, int column, int h) {
@@ -66,6 +69,7 @@ class SliceWalk {
   Sm90Region& r_;
   Sm90Loads loads_;
   Sm90Hooks hooks_;
+  Sm90Statistics& statistics_;
 };
 
 }  // namespace
@@ -75,6 +79,7 @@ void Sm90Epilogue::emit(const Sm90Tile& tile, const Sm90Mainloop::Flight& flight
     emit_region(r, tile, flight, consumer);
     return std::vector<Val>{};
   });
+  finish_.emit(tile, consumer);
 }
 
 void Sm90Epilogue::emit_region(int index, const Sm90Tile& tile, const Sm90Mainloop::Flight& flight, Val consumer) {
@@ -82,7 +87,9 @@ void Sm90Epilogue::emit_region(int index, const Sm90Tile& tile, const Sm90Mainlo
   // Early loads fly while the last multiplications finish.
   region.places.push_back(c_.b.mark());
   const std::vector<Val> accumulators = mainloop_.land(flight);
-  SliceWalk(region, accumulators).emit();
+  Sm90Statistics statistics(region, layout_, c_.b.add(scratch_, kSm90ArrivalBytes));
+  SliceWalk(region, accumulators, statistics).emit();
+  statistics.flush();
   for (const NvptxBuilder::Place& place : region.places) c_.b.unmark(place);
   if (failure_.empty()) failure_ = region.failure;
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "compiler/codegen/sm90_finish.h"
 #include "compiler/codegen/sm90_mainloop.h"
 #include "compiler/codegen/sm90_region.h"
 
@@ -11,12 +12,19 @@ namespace coda {
 
 class Sm90Epilogue {
  public:
-  Sm90Epilogue(Sm90Context& context, NvptxNumbers& numbers, Sm90Mainloop& mainloop)
-      : c_(context), numbers_(numbers), mainloop_(mainloop) {}
+  /// `scratch`: I32, shared address of this consumer's scratch.
+  Sm90Epilogue(Sm90Context& context, NvptxNumbers& numbers, Sm90Mainloop& mainloop, const Sm90StatLayout& layout,
+               Val scratch)
+      : c_(context),
+        numbers_(numbers),
+        mainloop_(mainloop),
+        layout_(layout),
+        scratch_(scratch),
+        finish_(context, numbers, layout, scratch) {}
 
   void emit(const Sm90Tile& tile, const Sm90Mainloop::Flight& flight, Val consumer);
   /// What could not be generated; empty if all was.
-  const std::string& failure() const { return failure_; }
+  const std::string& failure() const { return failure_.empty() ? finish_.failure() : failure_; }
 
  private:
   void emit_region(int index, const Sm90Tile& tile, const Sm90Mainloop::Flight& flight, Val consumer);
@@ -24,6 +32,9 @@ class Sm90Epilogue {
   Sm90Context& c_;
   NvptxNumbers& numbers_;
   Sm90Mainloop& mainloop_;
+  const Sm90StatLayout& layout_;
+  Val scratch_;
+  Sm90Finish finish_;
   std::string failure_;
 };
 

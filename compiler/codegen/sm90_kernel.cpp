@@ -44,14 +44,16 @@ void emit_producer(Sm90Context& c) {
   b.enter(done);
 }
 
-std::string emit_consumer(Sm90Context& c) {
+std::string emit_consumer(Sm90Context& c, const Sm90StatLayout& layout) {
   NvptxBuilder& b = c.b;
   if (c.plan.schedule.consumer_registers) gpu::set_registers(b, c.plan.schedule.consumer_registers, true);
   Val consumer = b.add(c.warpgroup, -1);
   Sm90Mainloop mainloop(c);
   mainloop.prepare(consumer);
   NvptxNumbers numbers(b);
-  Sm90Epilogue epilogue(c, numbers, mainloop);
+  Val scratch = b.add(b.shared_int(b.shared_base()), c.ring.scratch_offset());
+  scratch = b.add(scratch, b.mul(consumer, sm90_scratch_bytes(c.epilogue, c.plan.schedule.tile_n)));
+  Sm90Epilogue epilogue(c, numbers, mainloop, layout, scratch);
   const Sm90Turn start = c.ring.consumer_start();
   const Val initial[] = {c.tiles.first(), start.stage, start.parity};
   b.loop(
@@ -75,6 +77,7 @@ std::string emit_sm90_kernel(NvptxBuilder& b, const EpilogueProgram& epilogue, c
   Sm90Ring ring(b, plan.schedule);
   Sm90Tiles tiles(b, arguments, plan, epilogue);
   Sm90Context c{b, arguments, image, epilogue, plan, ring, tiles, {}, {}, {}, {}, sm90_rows(epilogue)};
+  const Sm90StatLayout layout = make_sm90_stat_layout(epilogue, plan, c.rows, image);
   emit_setup(c);
   Block producer = b.block("producer"), consumer = b.block("consumer"), end = b.block("end");
   b.branch(b.test(IntTest::Eq, c.warpgroup, 0), producer, consumer);
@@ -82,7 +85,7 @@ std::string emit_sm90_kernel(NvptxBuilder& b, const EpilogueProgram& epilogue, c
   emit_producer(c);
   b.jump(end);
   b.enter(consumer);
-  const std::string failure = emit_consumer(c);
+  const std::string failure = emit_consumer(c, layout);
   b.jump(end);
   b.enter(end);
   // A CTA must not leave while its peer may still arrive at its barriers or copy into its memory.

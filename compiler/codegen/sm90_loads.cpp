@@ -55,13 +55,11 @@ std::optional<ConditionSpec> sm90_wide_condition(const Sm90Region& region, int p
   return condition;
 }
 
-Val sm90_address(Sm90Region& region, int param, std::span<const Coord> index, EpilogueEvaluator* evaluator) {
-  NvptxBuilder& b = region.context.b;
-  Sm90Arguments& arguments = region.context.arguments;
-  const int bytes = info(region.context.epilogue.program.params[static_cast<size_t>(param)].dtype).bits / 8;
-  const auto value = [&](const Coord& coordinate) {
-    return evaluator ? evaluator->value_of(coordinate) : region.early_value(coordinate);
-  };
+Val sm90_address(Sm90Context& context, int param, std::span<const Coord> index,
+                 const std::function<Val(const Coord&)>& value) {
+  NvptxBuilder& b = context.b;
+  Sm90Arguments& arguments = context.arguments;
+  const int bytes = info(context.epilogue.program.params[static_cast<size_t>(param)].dtype).bits / 8;
   Val address = arguments.pointer(param);
   for (size_t axis = 0; axis < index.size(); ++axis) {
     // The constant comes last, so that neighbours share the rest.
@@ -84,9 +82,9 @@ Val Sm90Loads::load(int param, std::span<const Coord> index, Val predicate, Epil
   NvptxBuilder& b = r_.context.b;
   if (predicate) {
     // Only here is it known where to read, so it is read here.
+    Val at = sm90_address(r_.context, param, index, [&](const Coord& x) { return evaluator.value_of(x); });
     Val inside = b.both(predicate, r_.column_inside(r_.slot));
-    return r_.numbers.decode(gpu::load_element(b, sm90_address(r_, param, index, &evaluator), bits / 8, inside),
-                             p.dtype);
+    return r_.numbers.decode(gpu::load_element(b, at, bits / 8, inside), p.dtype);
   }
   const bool early = std::all_of(index.begin(), index.end(),
                                  [&](const Coord& coordinate) { return r_.fragment.is_known_early(coordinate); });
@@ -123,7 +121,8 @@ Sm90Loads::Run Sm90Loads::read(int param, std::span<const Coord> index, int elem
                                bool by_column, EpilogueEvaluator* evaluator) {
   NvptxBuilder& b = r_.context.b;
   const int bytes = info(r_.context.epilogue.program.params[static_cast<size_t>(param)].dtype).bits / 8;
-  Val at = sm90_address(r_, param, index, evaluator);
+  Val at = sm90_address(r_.context, param, index,
+                        [&](const Coord& x) { return evaluator ? evaluator->value_of(x) : r_.early_value(x); });
   std::vector<int> slots;
   const int first = r_.slot - r_.slot % per_slot;
   for (int i = 0; i < elements; ++i) slots.push_back(first + per_slot * (i - element_index));

@@ -3,6 +3,7 @@
 // so that the latency is hidden and registers are held only for a while.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -49,7 +50,8 @@ class Sm90Loads {
   Cache by_row_, by_column_;
 };
 
-/// Byte address of an element, with the last axis' stride 1.
-Val sm90_address(Sm90Region& region, int param, std::span<const Coord> index, EpilogueEvaluator* evaluator);
+/// Byte address of an element, the last axis' stride being 1; `value` computes a coordinate.
+Val sm90_address(Sm90Context& context, int param, std::span<const Coord> index,
+                 const std::function<Val(const Coord&)>& value);
 
 }  // namespace coda

@@ -43,7 +43,8 @@ class Writer {
  private:
   void unit(std::span<const Sm90Element> elements) {
     const int count = static_cast<int>(elements.size());
-    Val at = sm90_address(r_, param_, elements[0].index, &evaluator_);
+    Val at =
+        sm90_address(r_.context, param_, elements[0].index, [&](const Coord& x) { return evaluator_.value_of(x); });
     const auto condition = count > 1 && count * bytes_ >= 4
                                ? sm90_wide_condition(r_, param_, elements[0].index.back(), count)
                                : std::nullopt;

@@ -1,0 +1,50 @@
+// The finish stage inside the launch: counts consumers in as they write partial states; the last one of a panel of
+// rows, of a column tile, or of all, combines the states in their fixed order and stores what is made of them. So every
+// run of a kernel gives the same bits, whoever comes last.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/epilogue_eval.h"
+#include "compiler/codegen/nvptx_numbers.h"
+#include "compiler/codegen/sm90_context.h"
+#include "compiler/codegen/sm90_stat_layout.h"
+
+namespace coda {
+
+class Sm90Finish {
+ public:
+  Sm90Finish(Sm90Context& context, NvptxNumbers& numbers, const Sm90StatLayout& layout, Val scratch)
+      : c_(context), b_(context.b), numbers_(numbers), layout_(layout), scratch_(scratch) {}
+
+  /// After a consumer's partial states of `tile` are written.
+  void emit(const Sm90Tile& tile, Val consumer);
+  const std::string& failure() const { return failure_; }
+
+ private:
+  using Totals = std::map<const Statistic*, Val>;
+  class Hooks;
+
+  void finish_rows(const Sm90Tile& tile, Val consumer);
+  void finish_columns(const Sm90Tile& tile);
+  void finish_all(Val consumer);
+  /// The finished statistics of a scope; `address(part, number, word)` is where partial state `number` lies.
+  Val total(const Statistic& statistic, const std::function<Val(size_t part)>& count,
+            const std::function<Val(size_t part, Val number, int word)>& address, Val predicate, int stride, Val first,
+            const std::function<void(Val* state)>& gather);
+  void store(const FinishStore& store, EpilogueEvaluator& evaluator, Env env, std::vector<NamedDim> walks,
+             Val predicate);
+  void fail(const std::string& reason);
+
+  Sm90Context& c_;
+  NvptxBuilder& b_;
+  NvptxNumbers& numbers_;
+  const Sm90StatLayout& layout_;
+  Val scratch_;  ///< I32, shared address of this consumer's scratch
+  std::string failure_;
+};
+
+}  // namespace coda

@@ -1,0 +1,55 @@
+// Partial states of statistics: lifted from the values of a tile in registers, combined in the quad (rows), the
+// warpgroup (columns) or both, and written to the workspaces. Who finishes them is sm90_finish.h's business.
+#pragma once
+
+#include <vector>
+
+#include "compiler/codegen/epilogue_eval.h"
+#include "compiler/codegen/sm90_region.h"
+#include "compiler/codegen/sm90_stat_layout.h"
+
+namespace coda {
+
+class Sm90Statistics {
+ public:
+  Sm90Statistics(Sm90Region& region, const Sm90StatLayout& layout, Val scratch);
+
+  /// Lifts the elements of one slice: the columns of the group at `column`, row slot h.
+  void slice(EpilogueEvaluator& evaluator, const Env& rows, int column, int h);
+  /// After the last row slot of a group: its column states leave the registers.
+  void end_group(int column);
+  /// After the last slice.
+  void flush();
+
+ private:
+  struct State {
+    Val word[2];
+  };
+  struct Active {
+    const Statistic* statistic;
+    const Statistic::Part* part;
+    int buffer;                ///< workspace
+    int scratch;               ///< bytes into the exchange area
+    std::vector<State> rows;   ///< Row: of each row slot
+    std::vector<State> slots;  ///< Column: of each slot of the group
+    State all;
+  };
+
+  State identity(const Reduction& reduction);
+  void lift(const Reduction& reduction, Val x, Val predicate, State& state);
+  void write_row(const Active& active);
+  void write_columns(const Active& active);
+  void write_all(const Active& active);
+  Val scratch_at(const Active& active, Val warp, Val column, int word);
+
+  Sm90Region& r_;
+  NvptxBuilder& b_;
+  Emitter& e_;
+  Val scratch_;  ///< I32, shared address of this consumer's exchange area
+  std::vector<Active> active_;
+};
+
+/// The number of this consumer's panel of rows: I32.
+Val sm90_panel(Sm90Context& context, const Sm90Tile& tile, Val consumer);
+
+}  // namespace coda
