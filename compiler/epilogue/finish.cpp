@@ -153,7 +153,13 @@ bool add_column_finish(Lowering& l, EpilogueProgram& out, const Unit& unit, cons
     const Node node = l.graph[id];
     const std::string text = describe(l.source, l.graph, id);
     if (!scope.all_rows) {
-      l.diagnostics.report(DiagId::E0322, node.span.valid() ? node.span : unit.span, {unit.name, text});
+      const Uses uses = l.collector.collect(id);
+      const Span span = node.span.valid() ? node.span : unit.span;
+      if (uses.reductions.size() > 1) {  // of statistics, over a part of the columns
+        l.diagnostics.report(DiagId::E0321, span, {text, describe(l.source, l.graph, uses.reductions[1])});
+      } else {
+        l.diagnostics.report(DiagId::E0322, span, {unit.name, text});
+      }
       return false;
     }
     if (!scope.columns.empty() && node.kind == NodeKind::Reduce) {

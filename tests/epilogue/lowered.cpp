@@ -3,6 +3,7 @@
 #include <cmath>
 #include <random>
 
+#include "compiler/epilogue/verify.h"
 #include "compiler/reference/reference.h"
 #include "dsl/parser.h"
 #include "interpret.h"
@@ -67,6 +68,7 @@ Comparison compare(const std::string& text, const Bindings& sizes, const Binding
     return result;
   }
   result.dump = to_text(*lowered.epilogue);
+  for (const auto& broken : verify_epilogue(*lowered.epilogue)) result.failure += "broken rule: " + broken + "\n";
   const Program& program = *lowered.program;
   Bindings all = sizes;
   for (const auto& [name, value] : program.bound) all[name] = value;

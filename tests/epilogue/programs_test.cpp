@@ -285,7 +285,7 @@ kernel f(h: bf16[M, D], w: bf16[Hq*Dh + 2*Hkv*Dh, D], cos: f32[M, Dh/2], sin: f3
          u: f32[Hkv])
     -> (y: f32[M, Hq*Dh + 2*Hkv*Dh]) {
     let (a, b, c) = split(h @ w.T, Hq*Dh, Hkv*Dh, Hkv*Dh)
-    y = concat(flatten(rope(group(a, Dh), cos, sin)), flatten(u * rope(group(b, Dh), cos, sin)), c)
+    y = concat(flatten(rope(group(a, Dh), cos, sin)), flatten(rope(group(b, Dh), cos, sin) * u), c)
 })",
        {{{"M", 2}, {"D", 3}, {"Hq", 3}, {"Hkv", 2}, {"Dh", 4}}},
        {{"Dh", 4}}},
@@ -376,7 +376,7 @@ kernel f(x: bf16[M, K], w: bf16[2*F, K]) -> (y: f32[M, F], s: f32[2*F], t: f32[F
 kernel f(x: bf16[M, K], w: bf16[H*Dh, K]) -> (s: f32[H, Dh], t: f32[H]) {
     let z = group(x @ w.T, Dh)
     s = sum(z, over = M)
-    t = sum(max(z, over = M), over = Dh)
+    t = sum(sum(z*z, over = M), over = Dh)
 })",
        {{{"M", 3}, {"H", 2}, {"Dh", 4}, {"K", 2}}},
        {{"Dh", 4}}},
@@ -472,9 +472,9 @@ kernel f(x: bf16[M, K], w: bf16[N, K], r: f32[M], b: f32[N]) -> (y: f32[M, N], q
        {}},
       {"an inout statistic",
        R"(
-kernel f(x: bf16[M, K], w: bf16[N, K], inout best: f32[M], inout grad: f32[N]) {
+kernel f(x: bf16[M, K], w: bf16[N, K], inout best: f32[M], inout total: f32[N]) {
     best = max(best, max(x @ w.T, over = N))
-    grad += sum(x @ w.T, over = M)
+    total += sum(x @ w.T, over = M)
 })",
        {{{"M", 3}, {"N", 5}, {"K", 4}}},
        {}},

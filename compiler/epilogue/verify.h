@@ -1,0 +1,14 @@
+// The rules an epilogue program must keep, checked without trusting how it was made: what a code generator relies on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/epilogue/epilogue.h"
+
+namespace coda {
+
+/// What is broken, one sentence each; empty for a sound program.
+std::vector<std::string> verify_epilogue(const EpilogueProgram& epilogue);
+
+}  // namespace coda
