@@ -6,19 +6,20 @@ set(coda_all_layers coda_format coda_dsl coda_ir coda_codegen coda_runtime coda_
 
 file(WRITE ${CMAKE_BINARY_DIR}/generated/coda_anchor.cpp "// Sources of libcoda.so are its layers.\n")
 add_library(coda SHARED ${CMAKE_BINARY_DIR}/generated/coda_anchor.cpp)
-target_link_libraries(coda PRIVATE ${coda_all_layers})
-set(override WHOLE_ARCHIVE)
+# The layers' objects, each once: linking their archives whole would repeat those that several layers need.
 foreach(layer IN LISTS coda_all_layers)
   get_target_property(type ${layer} TYPE)
   if(type STREQUAL "STATIC_LIBRARY")
-    list(APPEND override ${layer})
+    target_sources(coda PRIVATE $<TARGET_OBJECTS:${layer}>)
   endif()
 endforeach()
-list(JOIN override "," override)
-set_property(TARGET coda PROPERTY LINK_LIBRARY_OVERRIDE "${override}")
+target_link_libraries(coda PRIVATE coda_options coda_llvm Threads::Threads nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
 target_include_directories(coda PUBLIC ${CMAKE_SOURCE_DIR}/runtime/include)
 install(TARGETS coda LIBRARY DESTINATION lib)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime/include/coda DESTINATION include)
+# coda.h is C++ and shows the runtime's own classes.
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime DESTINATION include FILES_MATCHING PATTERN "*.h" PATTERN "*.def"
+        PATTERN include EXCLUDE PATTERN jit EXCLUDE PATTERN "host*" EXCLUDE)
 
 if(CODA_LLVM_STATIC)
   target_sources(coda PRIVATE tools/release/arc4random.cpp)
