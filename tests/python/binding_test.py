@@ -1,0 +1,86 @@
+"""The Python binding on the host, with memory of ctypes in the place of PyTorch's: binding_test.py LIBCODA EXAMPLES."""
+import ctypes
+import math
+import os
+import sys
+import tempfile
+import types
+
+os.environ["CODA_LIBRARY"] = sys.argv[1]
+sys.path.insert(0, os.path.join(sys.argv[2], "python"))
+import coda  # noqa: E402
+
+
+class Tensor:
+    """What the binding asks of a torch.Tensor, in bf16 (bits) or f32."""
+
+    def __init__(self, shape, dtype):
+        self.shape, self.dtype = shape, "torch." + dtype
+        count = math.prod(shape)
+        self.memory = ((ctypes.c_uint16 if dtype == "bfloat16" else ctypes.c_float) * max(count, 1))()
+        self.device = types.SimpleNamespace(type="cpu", index=None)
+
+    def data_ptr(self):
+        return ctypes.addressof(self.memory)
+
+    def stride(self):
+        return [math.prod(self.shape[axis + 1:]) for axis in range(len(self.shape))]
+
+    def __getitem__(self, i):
+        if self.dtype != "torch.bfloat16":
+            return self.memory[i]
+        return ctypes.c_float.from_buffer(ctypes.c_uint32(self.memory[i] << 16)).value
+
+    def __setitem__(self, i, value):
+        if self.dtype == "torch.bfloat16":  # only values that bf16 holds exactly are stored here
+            value = ctypes.c_uint32.from_buffer(ctypes.c_float(value)).value >> 16
+        self.memory[i] = value
+
+
+def raises(call, text):
+    try:
+        call()
+    except coda.Error as error:
+        assert text in str(error), error
+        return
+    raise AssertionError("no error: " + text)
+
+
+def main():
+    path = os.path.join(sys.argv[2], "gate_up.coda")
+    source = open(path).read()
+    image = coda.compile(source, path=path)
+    assert image.target == "host"
+    assert image.params[1] == ("w", "in", "bf16", ["2*F", "K"]), image.params
+    m, f, k = 5, 12, 16
+    x, w = Tensor((m, k), "bfloat16"), Tensor((2 * f, k), "bfloat16")
+    rstd, act = Tensor((m,), "float32"), Tensor((m, f), "bfloat16")
+    for i in range(m * k):
+        x[i] = (i * 7 % 9 - 4) / 4
+    for i in range(2 * f * k):
+        w[i] = (i * 5 % 11 - 5) / 8
+    for i in range(m):
+        rstd[i] = 0.5 + i / 4
+
+    with tempfile.TemporaryDirectory() as folder:
+        image.save(os.path.join(folder, "gate_up.kernel"))
+        kernel = coda.load(os.path.join(folder, "gate_up.kernel")).prepare()
+    kernel(x, w, rstd, act=act)
+    for row in range(m):
+        for column in range(f):
+            dot = [sum(x[row * k + i] * w[(column + part * f) * k + i] for i in range(k)) for part in (0, 1)]
+            gate, up = (value * rstd[row] for value in dot)
+            want = gate / (1 + math.exp(-gate)) * up
+            got = act[row * f + column]
+            assert abs(got - want) <= 2 ** -8 * abs(want) + 1e-6, (row, column, got, want)
+
+    raises(lambda: kernel(x, w, rstd), "argument 'act': a tensor is expected")
+    raises(lambda: kernel(x, w, rstd, out=act), "no parameter 'out'")
+    raises(lambda: kernel(w, w, rstd, act=act), "argument")
+    raises(lambda: coda.compile("kernel broken("), "error[")
+    raises(lambda: coda.compile(source, target="sm_1"), "sm_1")
+    raises(lambda: coda.load("/nonexistent"), "/nonexistent")
+    print("python binding: fine")
+
+
+main()
