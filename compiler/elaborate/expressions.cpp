@@ -24,6 +24,10 @@ struct Evaluator {
 
   Value operator()(const ast::NumberLit& number) const {
     if (!number.is_integer) return Value::scalar(context.graph().constant(number.value), span);
+    constexpr int64_t kLargestExact = int64_t{1} << 53;  // constants of the graph are doubles
+    if (number.integer > kLargestExact) {
+      return context.fail(DiagId::E0107, span, {std::to_string(number.integer), "53 bits"});
+    }
     Value value = Value::scalar(context.graph().constant(static_cast<double>(number.integer), NumClass::Int), span);
     value.dimension = NamedDim{"", Dim(number.integer)};
     return value;
@@ -170,14 +174,17 @@ Value cast_to(Context& context, const Value& value, DType dtype, Span span) {
 }
 
 std::optional<double> evaluate_constant(Context& context, const SourceModule& module, const ast::Expr& expr) {
+  Context apart(context.modules, context.sources, context.diagnostics);  // leaves no nodes in the program
   Scope scope;
   scope.module = &module;
   scope.is_constant = true;
-  const Value value = evaluate_tensor(context, scope, expr);
-  if (value.is_poison()) return std::nullopt;
-  const Node& node = context.graph()[value.node];
-  if (node.kind == NodeKind::Constant) return node.value;
-  context.report(DiagId::E0270, expr.span);
+  const Value value = evaluate_tensor(apart, scope, expr);
+  if (!value.is_poison()) {
+    const Node& node = apart.graph()[value.node];
+    if (node.kind == NodeKind::Constant) return node.value;
+    apart.report(DiagId::E0270, expr.span);
+  }
+  context.failed = true;
   return std::nullopt;
 }
 

@@ -1,5 +1,9 @@
 #include "compile.h"
 
+#include <catch2/catch.hpp>
+
+#include "compiler/ir/text.h"
+#include "compiler/ir/verify.h"
 #include "dsl/parser.h"
 
 namespace coda::test {
@@ -13,6 +17,13 @@ Compiled compile(const std::string& text, const ElaborateRequest& request, const
   Compiled result;
   if (module) result.program = elaborate(*module, file, sources, request, diagnostics, reader);
   result.diagnostics = diagnostics.render_text();
+  if (result.program) {
+    CHECK(verify(*result.program) == std::vector<std::string>{});
+    const std::string written = to_text(*result.program);
+    auto read = program_from_text(written);
+    INFO(written << (read.ok() ? "" : read.status().message()));
+    CHECK((read.ok() && to_text(read.value()) == written));
+  }
   return result;
 }
 

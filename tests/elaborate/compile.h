@@ -1,4 +1,5 @@
-// Text to Program in one call, for tests: no disk, imports from a map.
+// Text to Program in one call, for tests: no disk, imports from a map. Each program is verified, and read back from its
+// text form.
 #pragma once
 
 #include <map>

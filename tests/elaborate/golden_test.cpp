@@ -1,6 +1,7 @@
-// Diagnostics: each golden/*.coda with what it reports in the .expected beside it. Files named fail_* must be refused,
-// others not. A comment in front may give a request: `// bound: Dh=64`, `// types: T=f16`, `// routine: f`.
-// To update: CODA_UPDATE_GOLDENS=1 build/…/tests/test_elaborate "[golden]"
+// Diagnostics and structure: each golden/*.coda, and each example, with what it reports and the tensor IR of its
+// kernels in golden/*.expected. Files named fail_* must be refused, others not. A comment in front may give a request:
+// `// bound: Dh=64`, `// types: T=f16`, `// routine: f`. To update: CODA_UPDATE_GOLDENS=1 build/…/tests/test_elaborate
+// "[golden]"
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <sstream>
 
 #include "compile.h"
+#include "compiler/ir/text.h"
 #include "dsl/parser.h"
 
 namespace coda {
@@ -35,7 +37,7 @@ std::optional<std::vector<std::string>> directive(const std::string& text, const
   return words;
 }
 
-std::string diagnostics_of(const fs::path& path) {
+std::string output_of(const fs::path& path) {
   const std::string text = read(path);
   SourceMap sources;
   Diagnostics diagnostics(sources);
@@ -47,10 +49,6 @@ std::string diagnostics_of(const fs::path& path) {
   const auto module = parse(file, sources, diagnostics);
   if (!module) return diagnostics.render_text();
   const auto bound = directive(text, "bound"), types = directive(text, "types"), routine = directive(text, "routine");
-  if (!bound && !types && !routine) {
-    check_module(*module, file, sources, {}, diagnostics, reader);
-    return diagnostics.render_text();
-  }
   ElaborateRequest request;
   for (const std::string& word : bound.value_or(std::vector<std::string>{})) {
     request.bound[word.substr(0, word.find('='))] = std::stoll(word.substr(word.find('=') + 1));
@@ -58,15 +56,34 @@ std::string diagnostics_of(const fs::path& path) {
   for (const std::string& word : types.value_or(std::vector<std::string>{})) {
     request.type_choices[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
   }
-  if (routine && !routine->empty()) request.routine = routine->front();
-  elaborate(*module, file, sources, request, diagnostics, reader);
-  return diagnostics.render_text();
+  std::vector<std::string> routines;
+  if (bound || types || routine) {
+    routines = routine && !routine->empty() ? *routine : std::vector<std::string>{""};
+  } else {
+    check_module(*module, file, sources, {}, diagnostics, reader);
+    if (diagnostics.has_errors()) return diagnostics.render_text();
+    for (const RoutineInfo& info : list_routines(*module)) routines.push_back(info.name);
+  }
+  std::string dumps;
+  for (const std::string& name : routines) {
+    request.routine = name;
+    const auto program = elaborate(*module, file, sources, request, diagnostics, reader);
+    if (program) dumps += (dumps.empty() ? "" : "\n") + to_text(*program);
+  }
+  return diagnostics.render_text() + dumps;
+}
+
+fs::path expected_of(const fs::path& program) {
+  const bool is_example = program.parent_path() != kFolder;
+  return kFolder / ((is_example ? "example_" : "") + program.stem().string() + ".expected");
 }
 
 std::vector<fs::path> programs() {
   std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(kFolder)) {
-    if (entry.path().extension() == ".coda") paths.push_back(entry.path());
+  for (const fs::path& folder : {kFolder, fs::path(CODA_SOURCE_DIR) / "examples"}) {
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (entry.path().extension() == ".coda") paths.push_back(entry.path());
+    }
   }
   std::sort(paths.begin(), paths.end());
   return paths;
@@ -74,16 +91,14 @@ std::vector<fs::path> programs() {
 
 }  // namespace
 
-TEST_CASE("diagnostics are as expected", "[golden]") {
+TEST_CASE("diagnostics and tensor IR are as expected", "[golden]") {
   const bool update = std::getenv("CODA_UPDATE_GOLDENS") != nullptr;
   REQUIRE(programs().size() > 10);
   for (const fs::path& path : programs()) {
     INFO(path.filename().string());
-    const std::string found = diagnostics_of(path);
-    fs::path expected = path;
-    expected.replace_extension(".expected");
-    if (update) std::ofstream(expected, std::ios::binary) << found;
-    CHECK(found == read(expected));
+    const std::string found = output_of(path);
+    if (update) std::ofstream(expected_of(path), std::ios::binary) << found;
+    CHECK(found == read(expected_of(path)));
     const bool must_fail = path.filename().string().rfind("fail_", 0) == 0;
     CHECK((found.find("error[") != std::string::npos) == must_fail);
   }
@@ -91,7 +106,7 @@ TEST_CASE("diagnostics are as expected", "[golden]") {
 
 TEST_CASE("every diagnostic of names, types and shapes has a golden", "[golden]") {
   std::string all;
-  for (fs::path path : programs()) all += read(path.replace_extension(".expected"));
+  for (const fs::path& path : programs()) all += read(expected_of(path));
   for (const DiagInfo& info : diagnostic_table()) {
     if (info.name.substr(0, 3) != "E02") continue;
     INFO(std::string(info.name) + ": " + std::string(info.message));
