@@ -84,7 +84,7 @@ class Formatter {
       doc.add(Doc::indent(Doc::group(std::move(arrow))));
     }
     if (!routine.facts.empty()) {
-      doc.add(clause_break(routine.facts.front().left->span.begin)).add("where ");
+      doc.add(clause_break(first_leaf(*routine.facts.front().left).span.begin)).add("where ");
       const auto begin = [](const Fact& fact) { return fact.left->span.begin; };
       doc.add(list_doc(routine.facts, comments_, begin, [&](const Fact& fact) { return print(fact); }));
     }
@@ -104,6 +104,12 @@ class Formatter {
   Doc clause_break(uint32_t begin) {
     Doc above = comments_.inside(begin);
     return above.empty() ? Doc::hard_line() : above;
+  }
+
+  /// Without the parentheses before it, which may go.
+  static const Expr& first_leaf(const Expr& extent) {
+    const Binary* binary = std::get_if<Binary>(&extent.node);
+    return binary ? first_leaf(*binary->left) : extent;
   }
 
   Doc type_parameters(const std::vector<TypeParameter>& list) {

@@ -191,6 +191,7 @@ Doc CommentFeed::inside(uint32_t offset) {
 
 Doc CommentFeed::between(uint32_t offset, bool& at_start, bool& force_blank) {
   Doc doc;
+  above_ = nullptr;
   while (pending(offset)) {
     const Comment& comment = comments_[next_];
     if (doc.empty() && !comment.own_line) {
@@ -200,6 +201,7 @@ Doc CommentFeed::between(uint32_t offset, bool& at_start, bool& force_blank) {
     if (!at_start && (force_blank || blank_before(comment.span.begin))) doc.add(Doc::blank_line());
     at_start = force_blank = false;
     doc.add(Doc::hard_line()).add(Doc::comment(take()));
+    above_ = &comment;
   }
   return doc;
 }
@@ -213,11 +215,14 @@ Doc CommentFeed::before_line(uint32_t offset, bool at_start, bool force_blank) {
 bool CommentFeed::blank_before(uint32_t offset) const {
   int breaks = 0;
   while (offset > 0) {
-    const char c = text_[--offset];
-    if (c == '\n') ++breaks;
+    const char c = text_[offset - 1];
     if (c != ' ' && c != '\t' && c != '\r' && c != '\n') break;
+    if (c == '\n') ++breaks;
+    --offset;
   }
-  return breaks > 1;
+  // A comment that has lost its place must not become the documentation of what it now stands above.
+  const bool displaced = above_ && (offset <= above_->span.begin || offset > above_->span.end);
+  return breaks > 1 || displaced;
 }
 
 }  // namespace coda

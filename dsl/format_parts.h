@@ -30,11 +30,13 @@ class CommentFeed {
 
  private:
   std::string take();
+  /// Whether a blank line belongs before what begins at `offset`.
   bool blank_before(uint32_t offset) const;
 
   std::string_view text_;
   std::vector<Comment> comments_;
   size_t next_ = 0;
+  const Comment* above_ = nullptr;  ///< the comment on the line before, while lines between statements are made
 };
 
 /// What surrounds an expression; it decides on spaces around `*` and `/`.

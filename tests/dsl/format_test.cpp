@@ -174,6 +174,12 @@ where M % 2 == 0 {
 )");
 }
 
+TEST_CASE("a comment that loses its place doesn't become documentation") {
+  CHECK(checked("fn f(x) = (x // one\n // two\n )\n// three\nfn g(x) = x\n") ==
+        "fn f(x) = x  // one\n// two\n\n// three\nfn g(x) = x\n");
+  CHECK(checked("fn f(x) = (x\n // two\n )\nfn g(x) = x\n") == "fn f(x) = x\n// two\n\nfn g(x) = x\n");
+}
+
 TEST_CASE("trailing comments of neighbouring lines are aligned") {
   CHECK(checked("fn f(x) {\nlet a = x // one\nlet bcd = x // two\n\nlet e = x // three\ne\n}") ==
         "fn f(x) {\n    let a = x    // one\n    let bcd = x  // two\n\n    let e = x  // three\n    e\n}\n");
