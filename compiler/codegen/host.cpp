@@ -60,19 +60,36 @@ void describe(const EpilogueProgram& epilogue, KernelImage& image) {
   }
 }
 
-/// Tile widths: whole granules, near kTileColumns accumulators over all segments.
+/// Columns that tiles of a region are to hold wholly: its granule, and what the regroupings of its values walk as one.
+/// 0 if that is out of bounds.
+int64_t block_of(const EpilogueProgram& epilogue, int region) {
+  constexpr int64_t kMost = 65536;
+  int64_t block = epilogue.regions[region].granule;
+  const auto add = [&](int owner, const ColumnSpace& columns) {
+    if (owner != region || columns.digits.size() < 2 || block <= 0 || block > kMost) return;
+    block = std::lcm(block, columns.digits[0].stride.constant().value_or(1));
+  };
+  for (const Store& store : epilogue.stores) add(store.region, store.columns);
+  for (const Statistic& statistic : epilogue.statistics) {
+    for (const Statistic::Part& part : statistic.parts) add(part.region, part.columns);
+  }
+  return block > kMost ? 0 : block;
+}
+
+/// Tile widths: whole blocks, near kTileColumns accumulators over all segments.
 bool choose_tiles(const EpilogueProgram& epilogue, KernelImage& image, HostLayout& layout, std::string& reason) {
   int64_t unit = 1;
-  for (const Region& region : epilogue.regions) {
-    const auto segments = static_cast<int64_t>(region.segments.size());
-    if (region.granule <= 0 || region.granule > 65536 || segments > kHostMaxSegments) {
-      reason = "columns regrouped in blocks of " + std::to_string(region.granule) + " and " + std::to_string(segments) +
-               " segments; the host takes blocks up to 65536 and " + std::to_string(kHostMaxSegments) + " segments";
+  for (size_t r = 0; r < epilogue.regions.size(); ++r) {
+    const auto segments = static_cast<int64_t>(epilogue.regions[r].segments.size());
+    const int64_t block = block_of(epilogue, static_cast<int>(r));
+    if (block <= 0 || segments > kHostMaxSegments) {
+      reason = "its columns are regrouped in blocks beyond 65536, or in more than " + std::to_string(kHostMaxSegments) +
+               " segments";
       return false;
     }
-    unit = std::lcm(unit, region.granule * segments);
+    unit = std::lcm(unit, block * segments);
     if (unit > (int64_t{1} << 20)) {
-      reason = "regions whose blocks of columns have no common tile width below 2^20";
+      reason = "its regroupings of the columns have no common tile width below 2^20";
       return false;
     }
   }
@@ -148,6 +165,11 @@ std::optional<HostOutput> compile_host(const EpilogueProgram& epilogue, const Ho
   code.setTargetTriple(machine->getTargetTriple());
   code.setDataLayout(machine->createDataLayout());
   HostModule module{epilogue, layout, code, vector_lanes(*machine), output.image};
+  // Host code takes any stride of a last axis, also of a parameter it does not read.
+  for (size_t i = 0; i < output.image.params.size(); ++i) {
+    const int rank = static_cast<int>(output.image.params[i].extents.size());
+    if (rank > 0) module.word({.kind = WordSpec::Kind::Stride, .param = static_cast<int>(i), .axis = rank - 1});
+  }
   reason = generate(module);
   if (!reason.empty()) return std::nullopt;
   output.generate_ms = watch.lap();
