@@ -44,7 +44,12 @@ class Module {
     if (result == kCuSuccess) return {};
     log.back() = 0;
     const Status status = cu.check(result, "cuModuleLoadDataEx");
-    return {status.code(), status.message() + (log[0] ? ":\n" + std::string(log.data()) : "")};
+    const std::string remedy = result == kCuUnsupportedPtx
+                                   ? "; this driver, of CUDA " + std::to_string(cu.version() / 1000) + "." +
+                                         std::to_string(cu.version() % 1000 / 10) +
+                                         ", is too old for the code: update it, or install ptxas"
+                                   : "";
+    return {status.code(), status.message() + remedy + (log[0] ? ":\n" + std::string(log.data()) : "")};
   }
 
   const Device& device_;

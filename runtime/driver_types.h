@@ -32,6 +32,7 @@ struct alignas(128) CuTensorMap {
   X(kCuInvalidValue, CUDA_ERROR_INVALID_VALUE, 1)                                       \
   X(kCuOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY, 2)                                        \
   X(kCuNoDevice, CUDA_ERROR_NO_DEVICE, 100)                                             \
+  X(kCuUnsupportedPtx, CUDA_ERROR_UNSUPPORTED_PTX_VERSION, 222)                         \
   X(kCuAttributeSmCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)                  \
   X(kCuAttributeMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)                \
   X(kCuAttributeMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)                \

@@ -208,6 +208,9 @@ TEST_CASE("a driver's failure names the call, and nothing is left behind") {
   CHECK(prepare(image, 0).status().message() ==
         "kernel 'gate_up': cuModuleLoadDataEx failed: a fake error (CUDA_ERROR_FAKE, 218):\n"
         "ptxas fatal: a fake reason");
+  fake_cuda::fail_next("cuModuleLoadDataEx", kCuUnsupportedPtx);
+  CHECK(prepare(image, 0).status().message().find("this driver, of CUDA 13.0, is too old for the code") !=
+        std::string::npos);
   const auto kernel = prepared(*image);
   Tensors tensors;
   const size_t before = fake_cuda::snapshot().memory.size();
