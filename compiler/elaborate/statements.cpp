@@ -72,7 +72,7 @@ void collect_outputs(Context& context, const Scope& scope, const ast::Routine& r
       if (!variable.assigned.valid()) {
         context.report(param.role == Param::Role::Out ? DiagId::E0263 : DiagId::E0281, param.span, {param.name});
       } else if (!variable.value.is_poison()) {
-        context.program.outputs.push_back({static_cast<int>(i), variable.value.node});
+        context.program.outputs.push_back({static_cast<int>(i), variable.value.node, variable.assigned});
       }
     } else if (!variable.used && !context.failed) {  // what an error hides may use it
       context.report(DiagId::E0280, param.span, {param.name});

@@ -99,6 +99,11 @@ std::string describe(const Program& program, const Graph& graph, NodeId node) {
   return text.substr(0, cut) + "…";
 }
 
+Span own_span(const Program& program, Span span, Span otherwise) {
+  const bool own = span.valid() && (!program.span.valid() || span.file == program.span.file);
+  return own ? span : otherwise;
+}
+
 std::string name_list(const std::vector<std::string>& names) {
   std::string text;
   for (size_t i = 0; i < names.size(); ++i) {

@@ -8,6 +8,8 @@
 namespace coda {
 
 std::string describe(const Program& program, const Graph& graph, NodeId node);
+/// `span` if it is in the program's own file, else `otherwise`: users are shown their code, not the prelude's.
+Span own_span(const Program& program, Span span, Span otherwise);
 /// "`a`, `b` and `c`"
 std::string name_list(const std::vector<std::string>& names);
 

@@ -29,7 +29,7 @@ struct Scope {
 };
 
 /// What the reduction runs over. False (reported) if it is a part of the rows.
-bool study(Lowering& l, NodeId statistic, Scope& scope) {
+bool study(Lowering& l, NodeId statistic, const Unit& about, Scope& scope) {
   const Node& node = l.graph[statistic];
   AffineMap reduced;
   std::set<std::string> covered;
@@ -49,7 +49,8 @@ bool study(Lowering& l, NodeId statistic, Scope& scope) {
   if (scope.rows.empty() || scope.all_rows) return true;
   std::vector<std::string> names;
   for (const auto& dim : scope.rows) names.push_back(dim.name);
-  l.diagnostics.report(DiagId::E0323, node.span, {describe(l.source, l.graph, statistic), name_list(names), "rows"});
+  l.diagnostics.report(DiagId::E0323, own_span(l.source, node.span, about.span),
+                       {describe(l.source, l.graph, statistic), name_list(names), "rows"});
   return false;
 }
 
@@ -89,7 +90,8 @@ bool check_foreign(Lowering& l, NodeId value, const std::vector<NodeId>& statist
   const Uses uses = l.collector.collect(value, {statistics.begin(), statistics.end()});
   if (uses.foreign.empty()) return true;
   const Span span = l.graph[uses.foreign[0]].span;
-  l.diagnostics.report(DiagId::E0324, span.valid() ? span : about.span, {describe(l.source, l.graph, uses.foreign[0])});
+  l.diagnostics.report(DiagId::E0324, own_span(l.source, span, about.span),
+                       {describe(l.source, l.graph, uses.foreign[0])});
   return false;
 }
 
@@ -100,12 +102,12 @@ bool add_row_finish(Lowering& l, EpilogueProgram& out, FinishStore store, const 
   if (!statistics_of(l, store.value, about, statistics)) return false;
   for (const NodeId id : statistics) {
     Scope scope;
-    if (!study(l, id, scope)) return false;
+    if (!study(l, id, about, scope)) return false;
     const StatScope wanted = scope.all_rows ? StatScope::All : StatScope::Row;
     const std::string text = describe(l.source, l.graph, id);
     if (wanted != store.scope) {
       const Span span = l.graph[id].span;
-      l.diagnostics.report(DiagId::E0322, span.valid() ? span : about.span, {about.name, text});
+      l.diagnostics.report(DiagId::E0322, own_span(l.source, span, about.span), {about.name, text});
       return false;
     }
     if (find(out, id) >= 0) continue;
@@ -117,7 +119,7 @@ bool add_row_finish(Lowering& l, EpilogueProgram& out, FinishStore store, const 
               .columns = scope.columns,
               .index = {},
               .name = text,
-              .span = l.graph[id].span.valid() ? l.graph[id].span : about.span,
+              .span = own_span(l.source, l.graph[id].span, about.span),
               .layout = {}};
     out.statistics.push_back(std::move(statistic));
     if (!settle(l, std::move(body), units)) return false;
@@ -149,12 +151,12 @@ bool add_column_finish(Lowering& l, EpilogueProgram& out, const Unit& unit, cons
   const Region& region = out.regions[static_cast<size_t>(store.region)];
   for (const NodeId id : statistics) {
     Scope scope;
-    if (!study(l, id, scope)) return false;
+    if (!study(l, id, unit, scope)) return false;
     const Node node = l.graph[id];
     const std::string text = describe(l.source, l.graph, id);
     if (!scope.all_rows) {
       const Uses uses = l.collector.collect(id);
-      const Span span = node.span.valid() ? node.span : unit.span;
+      const Span span = own_span(l.source, node.span, unit.span);
       if (uses.reductions.size() > 1) {  // of statistics, over a part of the columns
         l.diagnostics.report(DiagId::E0321, span, {text, describe(l.source, l.graph, uses.reductions[1])});
       } else {
@@ -165,7 +167,8 @@ bool add_column_finish(Lowering& l, EpilogueProgram& out, const Unit& unit, cons
     if (!scope.columns.empty() && node.kind == NodeKind::Reduce) {
       std::vector<std::string> names;
       for (const auto& dim : scope.columns) names.push_back(dim.name);
-      l.diagnostics.report(DiagId::E0323, node.span, {text, name_list(names), "columns"});
+      l.diagnostics.report(DiagId::E0323, own_span(l.source, node.span, unit.span),
+                           {text, name_list(names), "columns"});
       return false;
     }
     if (find(out, id) >= 0) continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/epilogue/describe.h"
 #include "dsl/diagnostics.h"
 
 namespace coda {
@@ -53,7 +54,7 @@ bool check_inouts(Lowering& l, const EpilogueProgram& epilogue) {
       std::vector<AffineMap> index;
       for (const auto& dim : param.dims) index.push_back(read.at.at(dim.name));
       if (written[node.param].contains(element(place, index))) continue;
-      l.diagnostics.report(DiagId::E0330, node.span.valid() ? node.span : param.span, {param.name});
+      l.diagnostics.report(DiagId::E0330, own_span(l.source, node.span, param.span), {param.name});
       good = false;
     }
   };

@@ -32,8 +32,8 @@ std::optional<GemmCandidate> single_gemm(const Program& program, const Graph& gr
     diagnostics.report(DiagId::E0301, program.span, {program.name});
     return std::nullopt;
   }
-  auto& diagnostic =
-      diagnostics.report(DiagId::E0302, graph[used[1].node].span, {program.name, std::to_string(used.size())});
+  auto& diagnostic = diagnostics.report(DiagId::E0302, own_span(program, graph[used[1].node].span, program.span),
+                                        {program.name, std::to_string(used.size())});
   for (const auto& gemm : used) {
     diagnostic.notes.push_back({graph[gemm.node].span, "`" + describe(program, graph, gemm.node) + "`"});
   }
@@ -62,7 +62,7 @@ bool no_gemm_of_tile(const Program& program, const Graph& graph, const GemmCandi
       });
       if (of_tile || small) continue;
       auto& diagnostic =
-          diagnostics.report(DiagId::E0302, node.span.valid() ? node.span : program.span, {program.name, "two"});
+          diagnostics.report(DiagId::E0302, own_span(program, node.span, program.span), {program.name, "two"});
       diagnostic.notes.push_back({graph[gemm.node].span, "`" + describe(program, graph, gemm.node) + "` is the first"});
       return false;
     }
@@ -90,7 +90,10 @@ class Lowerer {
     Normaliser normaliser(source_, graph, reindexer, diagnostics_);
     const int errors_before = count_errors();
     std::vector<NodeId> values;
-    for (const auto& output : source_.outputs) values.push_back(normaliser.run(output.value));
+    for (const auto& output : source_.outputs) {
+      const Span target = source_.params[static_cast<size_t>(output.param)].span;
+      values.push_back(normaliser.run(output.value, own_span(source_, output.span, target)));
+    }
     if (count_errors() != errors_before) return false;
     out_.laws = normaliser.laws();
     const auto gemm = single_gemm(source_, graph, normaliser, values, diagnostics_);
@@ -145,8 +148,8 @@ class Lowerer {
                 .name = target.name,
                 .span = {},
                 .layout = {}};
-      const Span span = l.graph[values[i]].span;
-      unit.span = span.valid() ? span : target.span;
+      const Span assigned = own_span(source_, source_.outputs[i].span, target.span);
+      unit.span = own_span(source_, l.graph[values[i]].span, assigned);
       std::set<std::string> rows;
       for (const auto& dim : target.dims) {
         unit.index.push_back(substitute(affine(bound(dim)), l.roles.row_alias));

@@ -184,7 +184,7 @@ NodeId Normaliser::gemm(std::vector<NodeId> factors, const std::vector<NamedDim>
 
   if (groups.size() == 1 && groups[0].size() == 2 && !minus(own(groups[0][0]), own(groups[0][1])).empty() &&
       !minus(own(groups[0][1]), own(groups[0][0])).empty()) {
-    diagnostics_.report(DiagId::E0304, span,
+    diagnostics_.report(DiagId::E0304, own_span(program_, span, where_),
                         {text(factors[0]), text(factors[1]),
                          minus(own(groups[0][0]), minus(own(groups[0][0]), own(groups[0][1])))[0].name});
     return plain();
@@ -193,7 +193,7 @@ NodeId Normaliser::gemm(std::vector<NodeId> factors, const std::vector<NamedDim>
   if (groups.size() > 2) {
     std::vector<std::string> names;
     for (const auto& group : groups) names.push_back(text(graph_.contract(group, {})));
-    diagnostics_.report(DiagId::E0309, span, {name_list(names), over[0].name});
+    diagnostics_.report(DiagId::E0309, own_span(program_, span, where_), {name_list(names), over[0].name});
     return plain();
   }
   bool computed = false;
@@ -205,7 +205,7 @@ NodeId Normaliser::gemm(std::vector<NodeId> factors, const std::vector<NamedDim>
     while (leaf->kind == NodeKind::View || leaf->kind == NodeKind::Put) leaf = &graph_[leaf->args[0]];
     if (leaf->kind == NodeKind::Input) continue;
     computed = true;
-    const Span where = graph_[operand].span.valid() ? graph_[operand].span : span;
+    const Span where = own_span(program_, graph_[operand].span, own_span(program_, span, where_));
     diagnostics_.report(DiagId::E0303, where, {text(operand), over[0].name});
   }
   if (computed) {  // a marker keeps "no GEMM" from being reported as well
@@ -215,7 +215,7 @@ NodeId Normaliser::gemm(std::vector<NodeId> factors, const std::vector<NamedDim>
   if (over.size() > 1) {
     std::vector<std::string> names;
     for (const auto& dim : over) names.push_back(dim.name);
-    diagnostics_.report(DiagId::E0307, span, {name_list(names)});
+    diagnostics_.report(DiagId::E0307, own_span(program_, span, where_), {name_list(names)});
     gemms_.push_back({});
     return plain();
   }

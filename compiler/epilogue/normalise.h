@@ -26,12 +26,17 @@ class Normaliser {
   Normaliser(const Program& program, Graph& graph, Reindexer& reindexer, Diagnostics& diagnostics)
       : program_(program), source_(program.graph), graph_(graph), reindexer_(reindexer), diagnostics_(diagnostics) {}
 
-  /// The normalised node in `graph`. Errors (an operand that can't be made a parameter) are reported once.
-  NodeId run(NodeId source);
+  /// The normalised node in `graph`. Errors (an operand that can't be made a parameter) are reported once; `where`
+  /// stands in for code that is not the user's.
+  NodeId run(NodeId source, Span where) {
+    where_ = where;
+    return run(source);
+  }
   const std::vector<GemmCandidate>& gemms() const { return gemms_; }
   std::vector<LawUse>& laws() { return laws_; }
 
  private:
+  NodeId run(NodeId source);
   NodeId convert(const Node& node);
   NodeId contract(std::vector<NodeId> args, std::vector<NamedDim> over, Span span);
   NodeId gemm(std::vector<NodeId> factors, const std::vector<NamedDim>& over, std::vector<NodeId> outside, Span span);
@@ -49,6 +54,7 @@ class Normaliser {
   Graph& graph_;
   Reindexer& reindexer_;
   Diagnostics& diagnostics_;
+  Span where_;
   std::map<NodeId, NodeId> done_;
   std::vector<GemmCandidate> gemms_;
   std::map<NodeId, bool> uses_gemm_;

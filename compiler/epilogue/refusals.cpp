@@ -11,8 +11,7 @@ std::string text_of(const Lowering& lowering, NodeId node) { return describe(low
 
 Span span_of(const Lowering& lowering, NodeId node, Span otherwise) {
   if (node == kNoNode) return otherwise;
-  const Span span = lowering.graph[node].span;
-  return span.valid() ? span : otherwise;
+  return own_span(lowering.source, lowering.graph[node].span, otherwise);
 }
 
 void refuse_unbound(Lowering& lowering, const Unit& unit, const LayoutFailure& failure) {

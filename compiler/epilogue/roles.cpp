@@ -102,7 +102,7 @@ bool Roles::is_row(const std::string& name) const {
 
 std::optional<Roles> assign_roles(const Program& program, Graph& graph, Reindexer& reindexer, const GemmCandidate& gemm,
                                   const std::vector<NodeId>& values, Diagnostics& diagnostics) {
-  const Span span = graph[gemm.node].span;
+  const Span span = own_span(program, graph[gemm.node].span, program.span);
   Side sides[2];
   for (int s = 0; s < 2; ++s) {
     const auto shape = operand_shape(program, graph, gemm.operands[s], gemm.depth);

@@ -43,7 +43,7 @@ class Settler {
   bool check(const Unit& unit, const Uses& uses) {
     if (!uses.foreign.empty()) {
       const Span span = l_.graph[uses.foreign[0]].span;
-      l_.diagnostics.report(DiagId::E0324, span.valid() ? span : unit.span,
+      l_.diagnostics.report(DiagId::E0324, own_span(l_.source, span, unit.span),
                             {describe(l_.source, l_.graph, uses.foreign[0])});
       return false;
     }

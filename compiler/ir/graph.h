@@ -134,6 +134,7 @@ struct Program {
   struct Output {
     int param;  ///< index into params, role Out or InOut
     NodeId value;
+    Span span;  ///< where the program assigns it
   };
   std::vector<Output> outputs;
   std::vector<std::pair<std::string, double>> schedule;
