@@ -7,12 +7,21 @@ namespace coda {
 
 namespace {
 
-bool mul_checked(int64_t a, int64_t b, int64_t& out) { return !__builtin_mul_overflow(a, b, &out); }
-bool add_checked(int64_t a, int64_t b, int64_t& out) { return !__builtin_add_overflow(a, b, &out); }
+// The least integer counts as overflow, too: it has no negative.
+bool mul_checked(int64_t a, int64_t b, int64_t& out) { return !__builtin_mul_overflow(a, b, &out) && out != INT64_MIN; }
+bool add_checked(int64_t a, int64_t b, int64_t& out) { return !__builtin_add_overflow(a, b, &out) && out != INT64_MIN; }
+
+/// What arithmetic on coefficients beyond 64 bits gives: a symbol that no program can spell and nothing binds, so that
+/// the dimension has no value instead of a wrong one.
+constexpr const char* kTooLarge = "(too large)";
 
 }  // namespace
 
 Dim::Dim(int64_t value) {
+  if (value == INT64_MIN) {
+    *this = symbol(kTooLarge);
+    return;
+  }
   if (value != 0) terms_[{}] = value;
   normalise();
 }
@@ -28,10 +37,17 @@ Dim Dim::from_atom(Atom atom) {
 
 Dim Dim::operator+(const Dim& other) const {
   Dim sum;
-  const int64_t lcm = std::lcm(denominator_, other.denominator_);
-  sum.denominator_ = lcm;
-  for (const auto& [monomial, c] : terms_) sum.terms_[monomial] += c * (lcm / denominator_);
-  for (const auto& [monomial, c] : other.terms_) sum.terms_[monomial] += c * (lcm / other.denominator_);
+  bool fits =
+      mul_checked(denominator_, other.denominator_ / std::gcd(denominator_, other.denominator_), sum.denominator_);
+  auto add_terms = [&](const Dim& part) {
+    for (const auto& [monomial, c] : part.terms_) {
+      int64_t scaled = 0, &total = sum.terms_[monomial];
+      fits = fits && mul_checked(c, sum.denominator_ / part.denominator_, scaled) && add_checked(total, scaled, total);
+    }
+  };
+  add_terms(*this);
+  add_terms(other);
+  if (!fits) return symbol(kTooLarge);
   sum.normalise();
   return sum;
 }
@@ -40,15 +56,17 @@ Dim Dim::operator-(const Dim& other) const { return *this + other * Dim(-1); }
 
 Dim Dim::operator*(const Dim& other) const {
   Dim product;
-  product.denominator_ = denominator_ * other.denominator_;
+  bool fits = mul_checked(denominator_, other.denominator_, product.denominator_);
   for (const auto& [ma, ca] : terms_) {
     for (const auto& [mb, cb] : other.terms_) {
       Monomial monomial = ma;
       monomial.insert(monomial.end(), mb.begin(), mb.end());
       std::sort(monomial.begin(), monomial.end());
-      product.terms_[monomial] += ca * cb;
+      int64_t c = 0, &total = product.terms_[monomial];
+      fits = fits && mul_checked(ca, cb, c) && add_checked(total, c, total);
     }
   }
+  if (!fits) return symbol(kTooLarge);
   product.normalise();
   return product;
 }
@@ -75,15 +93,17 @@ std::optional<Dim> Dim::divided_by(const Dim& divisor) const {
   if (divisor.terms_.size() == 1) {  // a monomial: divide term by term where every term has its atoms
     const auto& [monomial, coefficient] = *divisor.terms_.begin();
     Dim quotient;
-    bool divides = true;
+    bool divides = true, fits = true;
     for (const auto& [m, c] : terms_) {
       Monomial rest;
       divides = divides && std::includes(m.begin(), m.end(), monomial.begin(), monomial.end());
       std::set_difference(m.begin(), m.end(), monomial.begin(), monomial.end(), std::back_inserter(rest));
-      quotient.terms_[rest] = c * divisor.denominator_ * (coefficient < 0 ? -1 : 1);
+      fits =
+          fits && mul_checked(c, coefficient < 0 ? -divisor.denominator_ : divisor.denominator_, quotient.terms_[rest]);
     }
     if (divides) {
-      quotient.denominator_ = denominator_ * std::abs(coefficient);
+      fits = fits && mul_checked(denominator_, std::abs(coefficient), quotient.denominator_);
+      if (!fits) return symbol(kTooLarge);
       quotient.normalise();
       return quotient;
     }

@@ -72,6 +72,19 @@ TEST_CASE("evaluation refuses unbound symbols, remainders and overflow") {
   CHECK(N.evaluate({{"N", 0}}) == 0);
 }
 
+TEST_CASE("arithmetic beyond 64 bits gives a dimension without a value") {
+  const Dim big(int64_t{1} << 62), N = sym("N");
+  for (const Dim& large : {big + big, big * Dim(2), big * big, Dim(0) - big - big - Dim(1), N * big * Dim(4) + N,
+                           Dim(INT64_MIN), quotient(N, big) * quotient(N, Dim(8)), quotient(quotient(N, big), 4)}) {
+    INFO(large.text());
+    CHECK_FALSE(large.constant().has_value());
+    CHECK_FALSE(large.evaluate({{"N", 1}}).has_value());
+    CHECK_FALSE((large - large + large).evaluate({{"N", 1}}).has_value());
+  }
+  CHECK((big + (big - Dim(1))).constant() == INT64_MAX);
+  CHECK((Dim(0) - big - (big - Dim(1))).constant() == -INT64_MAX);
+}
+
 TEST_CASE("substitution binds what it is given and cancels again") {
   const Dim Hq = sym("Hq"), Dh = sym("Dh"), N = sym("N"), G = sym("G");
   const Dim total = Hq * Dh + Dim(2) * Dh;
