@@ -127,12 +127,13 @@ std::vector<Val> load_unit(NvptxBuilder& b, const Unit& unit) {
                     remaining = a.arg(unit.remaining, "r"),
                     predicate = unit.predicate ? a.arg(unit.predicate, "b") : "";
   a.line(".reg .pred p; .reg .b32 t;");
+  // A predicated write alone would keep the register alive from the start of the kernel.
+  for (const std::string& word : words) a.line("mov.b32 " + word + ", 0;");
   a.line("@!" + wide + " bra.uni narrow;");
   set_predicate(a, remaining, unit.slots[0], predicate);
   a.line("@p ld.global" + vector_suffix(unit.words()) + " " + vector_operand(words) + ", " + at(address, 0) + ";");
   a.line("bra.uni done;");
   a.line("narrow:");
-  for (const std::string& word : words) a.line("mov.b32 " + word + ", 0;");
   for (int i = 0; i < unit.elements(); ++i) {
     const int byte = i * unit.element_bytes;
     const std::string& word = words[static_cast<size_t>(byte / 4)];

@@ -1,6 +1,6 @@
 #include "compiler/codegen/sm90_epilogue.h"
 
-#include <memory>
+#include <algorithm>
 #include <numeric>
 
 #include "compiler/codegen/sm90_hooks.h"
@@ -24,9 +24,20 @@ class SliceWalk {
       EpilogueEvaluator evaluator(r_.context.epilogue, r_.fragment.space(), r_.numbers.emitter(), hooks_);
       hooks_.set_evaluator(&evaluator);
       loads_.next_span();
+      std::vector<int> waiting;
       for (int column = start; column < std::min(start + span, plan.step); column += plan.group()) {
+        waiting.push_back(column);
+      }
+      while (!waiting.empty()) {
+        const int column = waiting.front();
+        waiting.erase(waiting.begin());
+        hooks_.touched.clear();
         for (int h = 0; h < r_.context.plan.row_slots(); ++h) slice(evaluator, column, h);
         statistics_.end_group(column);
+        // Partners share what was read for both: the one of this group comes next.
+        std::stable_partition(waiting.begin(), waiting.end(), [&](int other) {
+          return hooks_.touched.lower_bound(other) != hooks_.touched.lower_bound(other + plan.group());
+        });
       }
       if (!evaluator.failure().empty()) r_.fail(evaluator.failure());
     }

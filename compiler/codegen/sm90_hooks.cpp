@@ -35,6 +35,7 @@ Val Sm90Hooks::accumulator(const Coord& row, const Coord& column, Val) {
     r_.fail("the accumulator at column " + r_.fragment.space().to_text(column));
     return r_.numbers.emitter().real(0);
   }
+  touched.insert(place->slot);
   return accumulators_[static_cast<size_t>(r_.context.plan.accumulator(r_.index, *h, place->segment, place->slot))];
 }
 

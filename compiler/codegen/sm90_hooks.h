@@ -2,6 +2,8 @@
 // Sm90Loads, and reductions inside the tile are shared by the quad.
 #pragma once
 
+#include <set>
+
 #include "compiler/codegen/epilogue_eval.h"
 #include "compiler/codegen/sm90_loads.h"
 
@@ -12,6 +14,8 @@ class Sm90Hooks final : public EvalHooks {
   Sm90Hooks(Sm90Region& region, Sm90Loads& loads, std::span<const Val> accumulators)
       : r_(region), loads_(loads), accumulators_(accumulators) {}
   void set_evaluator(EpilogueEvaluator* evaluator) { evaluator_ = evaluator; }
+  /// Column slots of accumulators asked for since it was last cleared.
+  std::set<int> touched;
 
   Val variable(VarId variable) override { return r_.variable(variable); }
   Val extent(const Dim& value) override { return r_.context.arguments.extent(value); }

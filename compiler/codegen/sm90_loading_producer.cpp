@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kRowBytes = 2 * kSm90TileK;
 constexpr int kElementBytes = 2;
+constexpr int kFewRegisters = 32;
 constexpr int kInFlight = 4;  // loads of a thread before their stores; more would not fit the producer's registers
 
 class LoadingProducer {
@@ -110,7 +111,8 @@ class LoadingProducer {
   /// Copies element `inner` of each of `count` swizzled lines.
   void lines(Val shared, int count, Val inner, Val inside, const std::function<Source(Val)>& source) {
     constexpr int kLinesAtOnce = kWarpgroup / kSm90TileK;
-    const int batch = std::gcd(count / kLinesAtOnce, kInFlight);
+    const int in_flight = s_.producer_registers && s_.producer_registers < kFewRegisters ? 1 : kInFlight;
+    const int batch = std::gcd(count / kLinesAtOnce, in_flight);
     const Val initial[] = {b_.op(IntOp::Lshr, c_.thread_in_wg, 6)};
     b_.loop(
         "lines", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], count); },

@@ -7,8 +7,11 @@ namespace coda {
 namespace {
 
 constexpr int kMostBytes = 16;
-/// Slices between a load and its use: enough for the L2's latency, few enough for the registers.
+/// Slices between a load and its use: enough for the L2's latency.
 constexpr int kSlicesAhead = 4;
+/// 32-bit words that may be on their way ahead of their slice: what the accumulators leave of the registers.
+constexpr int kWordsAhead = 24;
+constexpr int kManyAccumulators = 128;
 
 int floor_mod(int64_t a, int64_t b) { return static_cast<int>((a % b + b) % b); }
 
@@ -107,7 +110,8 @@ Val Sm90Loads::load(int param, std::span<const Coord> index, Val predicate, Epil
       run = read(param, start, elements, per_slot, element_index, by_column, early ? nullptr : &evaluator);
     };
     if (early) {
-      const int place = by_column ? std::max(0, r_.slice - kSlicesAhead) : 0;
+      const int words = std::max(1, elements * (bits / 8) / 4);
+      const int place = by_column ? earliest_place(words) : 0;
       b.at(r_.places[static_cast<size_t>(place)], emit);
     } else {
       emit();
@@ -115,6 +119,18 @@ Val Sm90Loads::load(int param, std::span<const Coord> index, Val predicate, Epil
     found = cache.emplace(std::move(key), std::move(run)).first;
   }
   return element(found->second, element_index, p.dtype);
+}
+
+int Sm90Loads::earliest_place(int words) {
+  const bool full = r_.context.plan.accumulators() > kManyAccumulators || r_.context.plan.row_blocks() > 1;
+  const int budget = full ? 0 : kWordsAhead;
+  ahead_.resize(r_.places.size(), 0);
+  int place = r_.slice;
+  while (place > 0 && r_.slice - place < kSlicesAhead && ahead_[static_cast<size_t>(place - 1)] + words <= budget) {
+    --place;
+    ahead_[static_cast<size_t>(place)] += words;
+  }
+  return place;
 }
 
 Sm90Loads::Run Sm90Loads::read(int param, std::span<const Coord> index, int elements, int per_slot, int element_index,

@@ -42,12 +42,15 @@ class Sm90Loads {
   };
   using Cache = std::map<Key, Run>;
 
+  /// The slice at whose start `words` words are read for the current one.
+  int earliest_place(int words);
   Run read(int param, std::span<const Coord> index, int elements, int per_slot, int element, bool by_column,
            EpilogueEvaluator* evaluator);
   Val element(const Run& run, int index, DType dtype);
 
   Sm90Region& r_;
   Cache by_row_, by_column_;
+  std::vector<int> ahead_;  ///< words on their way during each slice
 };
 
 /// Byte address of an element, the last axis' stride being 1; `value` computes a coordinate.

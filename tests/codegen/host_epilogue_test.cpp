@@ -138,6 +138,21 @@ TEST_CASE("host: strided tensors of every kind", "[host]") {
   }
 }
 
+TEST_CASE("host: tables, positions and rigid casts", "[host]") {
+  // Indices go from 0 to 3: the last one lies outside the table and reads 0.
+  const HostProgram program = compile_for_host(
+      "kernel f(x: bf16[M, K], w: bf16[N, K], e: bf16[V, N], t: i64[M]) -> (y: f32[M, N], q: f32[M, N], p: i32[M, N]) "
+      "{\n"
+      "    let z = x @ w.T\n"
+      "    y = z + gather(e, V = t)\n"
+      "    let h: bf16 = z * 1.5\n"
+      "    q = select(index(N) % 3 == 0, h, -h)\n"
+      "    p = index(M) * 1000 + index(N)\n}\n");
+  Bindings sizes = {{"M", 40}, {"N", 70}, {"K", 20}, {"V", 3}};
+  run_ragged(program, sizes);
+  run_and_check(program, {.sizes = sizes, .pitch = 2, .last_stride = 2});
+}
+
 TEST_CASE("host: several row dimensions", "[host]") {
   const HostProgram program = compile_for_host(
       "kernel f(x: bf16[B, T, K], w: bf16[N, K], p: f32[T, N], s: f32[B]) -> (y: f32[B, N, T], m: f32[B, T]) {\n"

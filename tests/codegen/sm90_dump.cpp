@@ -78,7 +78,16 @@ json describe(const KernelImage& image) {
 TEST_CASE("dump kernels", "[.dump]") {
   const char* folder = std::getenv("CODA_DUMP");
   REQUIRE(folder);
-  for (const auto& [name, epilogue] : test::all_programs()) {
+  const char* only = std::getenv("CODA_DUMP_ONLY");
+  for (const test::Sm90Program& program : test::sm90_programs()) {
+    if (only && std::string(only).find(program.name) == std::string::npos) continue;
+    std::string report;
+    const auto lowered = test::lower_text(program, report);
+    INFO(program.name << "\n" << report);
+    CHECK(lowered);
+    if (!lowered) continue;
+    const std::string& name = program.name;
+    const EpilogueProgram& epilogue = *lowered;
     for (const Sm90Schedule& schedule : sm90_schedules()) {
       SourceMap sources;
       Diagnostics diagnostics(sources);

@@ -1,16 +1,22 @@
-// Epilogue programs made by hand, so that the back end is tested without the front end.
+// The programs that the Hopper back end is tested with, from text: the examples, the four layouts, and one of each
+// further epilogue form.
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include "compiler/epilogue/epilogue.h"
 
 namespace coda::test {
 
-/// D[M, N] = A B^T in the given layouts and output type.
-EpilogueProgram plain_gemm(bool a_depth_major, bool b_depth_major, DType operand, DType output);
-/// act[M, F] = silu(gate) * up of (x @ w.T) * rstd.
-EpilogueProgram gate_up();
+struct Sm90Program {
+  std::string name;
+  std::string text;
+  Bindings bound;
+};
+std::vector<Sm90Program> sm90_programs();
 
-/// All of them by name: what the tests assemble and the GPU check runs.
-std::vector<std::pair<std::string, EpilogueProgram>> all_programs();
+/// Parsed, elaborated and lowered; the rendered diagnostics in `report` if that fails.
+std::optional<EpilogueProgram> lower_text(const Sm90Program& program, std::string& report);
 
 }  // namespace coda::test
