@@ -128,6 +128,18 @@ TEST_CASE("options have defaults, and wrong numbers fall back to them") {
   }
 }
 
+TEST_CASE("the documented table of variables is the one that is read") {
+  std::stringstream page;
+  page << std::ifstream(CODA_SOURCE_DIR "/docs/embedding.md").rdbuf();
+  REQUIRE_FALSE(page.str().empty());
+  for (const OptionInfo& info : option_table()) {
+    if (!info.name.starts_with("CODA_")) continue;
+    const std::string fallback = info.fallback.empty() ? "" : "`" + std::string(info.fallback) + "` ";
+    INFO(info.name);
+    CHECK(page.str().find("| `" + std::string(info.name) + "` | " + fallback + "| ") != std::string::npos);
+  }
+}
+
 TEST_CASE("the environment is read in one place") {
   for (const char* folder : {"dsl", "compiler", "runtime", "tools"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(CODA_SOURCE_DIR "/") + folder)) {
