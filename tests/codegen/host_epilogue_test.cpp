@@ -146,7 +146,7 @@ TEST_CASE("host: tables, positions and rigid casts", "[host]") {
       "    let z = x @ w.T\n"
       "    y = z + gather(e, V = t)\n"
       "    let h: bf16 = z * 1.5\n"
-      "    q = select(index(N) % 3 == 0, h, -h)\n"
+      "    q = select(mod(index(N), 3) == 0, h, -h)\n"
       "    p = index(M) * 1000 + index(N)\n}\n");
   Bindings sizes = {{"M", 40}, {"N", 70}, {"K", 20}, {"V", 3}};
   run_ragged(program, sizes);
