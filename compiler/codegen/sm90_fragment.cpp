@@ -17,6 +17,28 @@ Sm90Fragment::Sm90Fragment(const Region& region, const Sm90RegionPlan& plan, int
   for (int i = 0; i < plan.slots(); ++i) space_.assume(column(column_slot(plan, i)), region.extent);
 }
 
+void Sm90Fragment::assume_digits(const ColumnSpace& columns) {
+  if (columns.digits.empty() || columns.phase != 0) return;
+  const ColumnDigit& outermost = columns.digits.front();
+  const auto stride = outermost.stride.constant();
+  if (!stride || *stride == 1 || !(outermost.extent * outermost.stride == region_.extent)) return;
+  for (int i = 0; i < plan_.slots(); ++i) {
+    const auto parts = space_.divide(column(column_slot(plan_, i)), *stride);
+    if (parts) space_.assume(parts->first, outermost.extent);
+  }
+}
+
+void Sm90Fragment::assume_digits(const EpilogueProgram& epilogue, int region) {
+  for (const Store& store : epilogue.stores) {
+    if (store.region == region) assume_digits(store.columns);
+  }
+  for (const Statistic& statistic : epilogue.statistics) {
+    for (const Statistic::Part& part : statistic.parts) {
+      if (part.region == region) assume_digits(part.columns);
+    }
+  }
+}
+
 std::optional<int> Sm90Fragment::row_slot(const Coord& row) const {
   for (size_t h = 0; h < rows_.size(); ++h) {
     if (row == Coord::variable(rows_[h])) return static_cast<int>(h);

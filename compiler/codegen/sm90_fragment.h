@@ -24,6 +24,11 @@ class Sm90Fragment {
   /// Column slot k (k % group < width) of the region's coordinate.
   Coord column(int k) const { return base_ + Coord(k); }
 
+  /// Where the digits of `columns` make up the whole region, every column has its outermost digit.
+  void assume_digits(const ColumnSpace& columns);
+  /// The same for all that the region of this number stores and reduces.
+  void assume_digits(const EpilogueProgram& epilogue, int region);
+
   std::optional<int> row_slot(const Coord& row) const;
   struct Place {
     int segment, slot;

@@ -108,6 +108,7 @@ class ProbeHooks final : public EvalHooks {
 std::string probe(const EpilogueProgram& epilogue, int region, const Dim& rows, int row_slots,
                   const Sm90RegionPlan& plan) {
   Sm90Fragment fragment(epilogue.regions[static_cast<size_t>(region)], plan, row_slots, rows);
+  fragment.assume_digits(epilogue, region);
   BlankEmitter emitter;
   ProbeHooks hooks(fragment, emitter);
   EpilogueEvaluator evaluator(epilogue, fragment.space(), emitter, hooks);

@@ -11,6 +11,7 @@ Sm90Region::Sm90Region(Sm90Context& c, NvptxNumbers& number_emitter, int r, cons
       tile(t),
       fragment(region, plan, c.plan.row_slots(), c.rows),
       consumer(consumer_number) {
+  fragment.assume_digits(c.epilogue, r);
   NvptxBuilder& b = c.b;
   Val lane = b.op(IntOp::And, c.thread, 31);
   quad = b.op(IntOp::And, lane, 3);
