@@ -12,7 +12,7 @@ class DimFacts {
  public:
   DimFacts(const std::vector<DimFact>& facts, const Bindings& bound);
 
-  bool not_negative(const Dim& value) const { return not_negative(value, 2); }
+  bool not_negative(const Dim& value) const { return not_negative(value, 3); }
   bool at_most(const Dim& a, const Dim& b) const { return not_negative(b - a); }
   bool less(const Dim& a, const Dim& b) const { return not_negative(b - a - Dim(1)); }
   /// Is value a multiple of divisor, wherever the facts hold?

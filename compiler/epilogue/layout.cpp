@@ -247,12 +247,16 @@ class LayoutFinder {
     for (const auto& digit : digits_) {
       layout.columns.digits.push_back({digit.dim, digit.dim.extent, Dim(digit.stride), Dim()});
     }
+    // Elements beyond what is read need columns to lie on, too.
+    const int64_t reach = layout.columns.phase + inner;
+    if (reach >= (*common + 1) * granule) return std::nullopt;
     const Dim count = digits_[0].dim.extent;
     const bool outer_in_granule = digits_[0].stride < granule;
     layout.extent = outer_in_granule ? Dim(granule) : count * Dim(digits_[0].stride);
     const bool fits = std::all_of(layout.segments.begin(), layout.segments.end(), [&](const Dim& base) {
       return facts_.at_most(base + layout.extent, column_.extent);
     });
+    if (!fits && reach > last) return std::nullopt;
     if (!fits) {  // the last period is cut off where nothing more is needed
       layout.extent = (outer_in_granule ? Dim() : (count - Dim(1)) * Dim(digits_[0].stride)) + Dim(last + width + 1);
     }

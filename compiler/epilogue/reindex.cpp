@@ -122,8 +122,19 @@ Substitution Reindexer::open(std::vector<NamedDim>& bound, const Substitution& r
 }
 
 NodeId Reindexer::rebuild_reduction(const Node& node, const Substitution& relevant) {
-  std::vector<NamedDim> over = node.over;
-  const Substitution inner = open(over, relevant);
+  std::vector<NamedDim> over;
+  for (const auto& dim : node.over) {
+    const auto alias = alias_.find(dim.name);
+    if (alias == alias_.end()) over.push_back(dim);
+    if (alias != alias_.end()) {
+      for (const auto& term : alias->second.terms) over.push_back(term.dim);
+    }
+  }
+  Substitution inner = open(over, relevant);
+  for (const auto& dim : node.over) {
+    const auto alias = alias_.find(dim.name);
+    if (alias != alias_.end()) inner[dim.name] = substitute(alias->second, inner);
+  }
   std::vector<NodeId> args;
   for (const NodeId arg : node.args) args.push_back(at(arg, inner));
   if (node.kind == NodeKind::Reduce) return graph_.reduce(node.reduction, args[0], std::move(over), node.span);

@@ -26,6 +26,11 @@ class Reindexer {
 
   /// Treat `node` as a leaf: `read` builds its value at the given (relevant) substitution.
   void set_leaf(NodeId node, std::function<NodeId(const Substitution&)> read);
+  /// Other names and groupings of dimensions: reductions over `T` become reductions over what stands for it.
+  void set_alias(Substitution alias) {
+    alias_ = std::move(alias);
+    memo_.clear();
+  }
   /// A node read at a substitution of its own dimensions, as Views on it.
   NodeId view_leaf(NodeId node, const Substitution& substitution);
 
@@ -49,6 +54,7 @@ class Reindexer {
   const DimFacts& facts_;
   std::map<std::pair<NodeId, std::string>, NodeId> memo_;
   std::map<NodeId, std::function<NodeId(const Substitution&)>> leaves_;
+  Substitution alias_;
   int fresh_ = 0;
 };
 

@@ -171,7 +171,8 @@ std::optional<Roles> assign_roles(const Program& program, Graph& graph, Reindexe
   const std::vector<NamedDim> columns = column_side.shape.own;
   const NamedDim column_dim = roles.column;
   const auto regrouped = row_side.regrouped;
-  const auto read = [&reindexer, accumulator, columns, column_dim, column_map, regrouped](const Substitution& at) {
+  const auto read = [&reindexer, &graph, accumulator, columns, column_dim, column_map,
+                     regrouped](const Substitution& at) {
     Substitution final_at;
     for (const auto& [name, map] : at) {
       const bool is_column =
@@ -189,11 +190,16 @@ std::optional<Roles> assign_roles(const Program& program, Graph& graph, Reindexe
       }
     }
     final_at[column_dim.name] = substitute(column_map, at);
-    return reindexer.view_leaf(accumulator, final_at);
+    NodeId result = reindexer.view_leaf(accumulator, final_at);
+    for (const auto& [name, digits] : regrouped) {  // asked for as a whole
+      if (!at.contains(name)) result = graph.put(result, {name, product(digits)}, mixed_radix(digits));
+    }
+    return result;
   };
   reindexer.set_leaf(
       accumulator, [&reindexer, accumulator](const Substitution& at) { return reindexer.view_leaf(accumulator, at); });
   if (accumulator != gemm.node) reindexer.set_leaf(gemm.node, read);
+  reindexer.set_alias(roles.row_alias);
   return roles;
 }
 

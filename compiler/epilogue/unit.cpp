@@ -24,6 +24,9 @@ class Settler {
     }
     LayoutFailure failure;
     if (auto layout = lay_out(unit.columns, uses.accumulator, l_.roles.column, l_.facts, failure)) {
+      if (!uses.puts.empty() && layout->granule > 1 && better_split(unit, uses.puts.front(), layout->granule, depth)) {
+        return true;
+      }
       unit.layout = std::move(*layout);
       settled_.push_back(std::move(unit));
       return true;
@@ -78,6 +81,20 @@ class Settler {
       }
     }
     return !open.coordinate.offset.constant();
+  }
+
+  /// A join can stay in the tile as a granule, or be several stores with smaller ones: a small granule fits more tiles.
+  /// Where the pieces mix as much as the whole, one store is better: its columns are neighbours.
+  bool better_split(const Unit& unit, const OpenPut& open, int64_t granule, int depth) {
+    SourceMap no_sources;
+    Diagnostics quiet(no_sources);
+    Lowering trial{l_.source, l_.graph, l_.reindexer, l_.facts, l_.roles, l_.collector, quiet};
+    std::vector<Unit> pieces;
+    if (!Settler(trial, pieces).split(unit, open, depth)) return false;
+    const bool smaller =
+        std::all_of(pieces.begin(), pieces.end(), [&](const Unit& piece) { return piece.layout.granule < granule; });
+    if (smaller) settled_.insert(settled_.end(), pieces.begin(), pieces.end());
+    return smaller;
   }
 
   bool is_column(const Unit& unit, const std::string& name) const {

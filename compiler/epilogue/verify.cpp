@@ -20,6 +20,7 @@ class Verifier {
     operand("b", e_.b, 1);
     accumulator();
     for (size_t i = 0; i < e_.regions.size(); ++i) region(e_.regions[i], "region " + std::to_string(i));
+    if (!broken_.empty()) return std::move(broken_);  // what follows relies on these
     for (const auto& s : e_.statistics) statistics_.insert(s.node);
     for (const auto& s : e_.stores) store(s);
     for (const auto& s : e_.statistics) statistic(s);

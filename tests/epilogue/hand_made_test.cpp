@@ -93,6 +93,32 @@ TEST_CASE("the verifier notices what is broken", "[verify]") {
   }
 }
 
+TEST_CASE("granules are as small as they can be", "[layout]") {
+  struct Case {
+    const char* body;
+    int64_t granule;
+    size_t regions, segments;
+  };
+  const std::vector<Case> cases = {
+      {"y = z", 1, 1, 1},
+      {"let (a, b) = halves(z)\n y = join_halves(a - b, a + b)", 1, 1, 2},
+      {"let (a, b) = pairs(z)\n y = join_pairs(a - b, a + b)", 2, 1, 1},
+      {"let (a, b) = halves(group(z, 8))\n y = flatten(join_halves(a - b, a + b))", 8, 1, 1},
+      {"let (a, b) = split(z, 32, 64)\n y = concat(a, b * 2)", 1, 2, 1},
+  };
+  for (const Case& c : cases) {
+    INFO(c.body);
+    const Lowered lowered =
+        lower("kernel f(x: bf16[M, K], w: bf16[N, K]) -> (y: f32[M, N]) where N = 96 {\n let z = x @ w.T\n " +
+              std::string(c.body) + "\n}");
+    INFO(lowered.diagnostics);
+    REQUIRE(lowered.epilogue);
+    REQUIRE(lowered.epilogue->regions.size() == c.regions);
+    CHECK(lowered.epilogue->regions[0].granule == c.granule);
+    CHECK(lowered.epilogue->regions[0].segments.size() == c.segments);
+  }
+}
+
 TEST_CASE("the summary counts every byte once", "[summary]") {
   const EpilogueProgram epilogue = good();
   const KernelSummary summary = summarise(epilogue);

@@ -125,6 +125,25 @@ kernel f(x: bf16[B*S, K], w: bf16[N, K], p: f32[S, N], r: f32[B*S]) -> (y: f32[B
 })",
        {{{"B", 2}, {"S", 3}, {"N", 5}, {"K", 4}}},
        {}},
+      {"statistics of regrouped rows",
+       R"(
+kernel f(x: bf16[B*S, K], w: bf16[N, K], r: f32[B*S]) -> (y: f32[B, S, N], c: f32[N], a: f32) {
+    let z = r * (x @ w.T)
+    y = group(z, S, dim = B*S)
+    c = sum(z, over = B*S)
+    a = max(z, over = (N, B*S))
+})",
+       {{{"B", 2}, {"S", 3}, {"N", 5}, {"K", 4}}},
+       {}},
+      {"statistics of renamed rows",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[N, K], r: f32[M as P]) -> (y: f32[M as P, N], c: f32[N]) {
+    let z = (x @ w.T)[M as P] * r
+    y = z
+    c = sum(z*r, over = P)
+})",
+       {{{"M", 3}, {"N", 5}, {"K", 4}}},
+       {}},
       {"pieces of the first operand's rows",
        R"(
 kernel f(w: bf16[2*F, K], x: bf16[T, K]) -> (y: f32[F, T]) {
@@ -321,6 +340,28 @@ kernel f(x: bf16[M, K], w: bf16[3*F, K]) -> (y: f32[M, 3 as G, F], s: f32[M, F])
        R"(
 kernel f(x: bf16[M, K], w: bf16[N, K], g: f32[N]) -> (y: f32[M, N]) where N = 24 { y = rmsnorm(x @ w.T, g) })",
        {{{"M", 3}, {"N", 24}, {"K", 2}}},
+       {}},
+      {"halves joined again, all sizes known",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[2*F, K], c: f32[M, F]) -> (y: f32[M, 2*F]) where F = 5 {
+    let (a, b) = halves(x @ w.T)
+    y = join_halves(a*c - b, b*c + a)
+})",
+       {{{"M", 2}, {"F", 5}, {"K", 3}}},
+       {}},
+      {"a small product in the tile",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[N, K], t: f32[P, N]) -> (y: f32[M, P]) where N = 8, P = 8 {
+    y = sum((x @ w.T) * t, over = N)
+})",
+       {{{"M", 3}, {"N", 8}, {"P", 8}, {"K", 2}}},
+       {}},
+      {"a small product of heads",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[H*Dh, K], t: f32[P, Dh]) -> (y: f32[M, H, P]) where Dh = 8, P = 4 {
+    y = sum(group(x @ w.T, Dh) * t, over = Dh)
+})",
+       {{{"M", 3}, {"H", 3}, {"Dh", 8}, {"P", 4}, {"K", 2}}},
        {}},
       {"joined weight axes read by heads",
        R"(
