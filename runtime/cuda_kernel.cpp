@@ -12,6 +12,8 @@ namespace coda {
 
 namespace {
 
+constexpr size_t kMostMaps = 64;  // check_image() refuses more
+
 class Module {
  public:
   explicit Module(const Device& device) : device_(device) {}
@@ -181,19 +183,18 @@ Status CudaKernel::launch(std::span<const Argument> arguments, void* stream_hand
     if (Status status = check_pointers(arguments); !status.ok()) return status;
   }
   const auto stream = static_cast<CuStream>(stream_handle);
-  // The parameters as they lie in the kernel's parameter space: the maps, then the words.
+  // The kernel's parameters: the maps, then the words as one. The driver places them (a map is aligned to 64 bytes, and
+  // the parameter space does not begin at a multiple of that).
   const size_t maps = image().tensor_maps.size();
-  const size_t word_bytes = binding.words.size() * sizeof(int64_t);
-  block.resize(maps + (word_bytes + sizeof(CuTensorMap) - 1) / sizeof(CuTensorMap));
+  block.resize(maps);
   if (Status status = fill_parameters(arguments, stream, binding, block); !status.ok()) return status;
-  std::copy(binding.words.begin(), binding.words.end(), reinterpret_cast<int64_t*>(block.data() + maps));
+  std::array<void*, kMostMaps + 1> parameters;
+  for (size_t i = 0; i < maps; ++i) parameters[i] = &block[i];
+  parameters[maps] = binding.words.data();
 
-  size_t bytes = maps * sizeof(CuTensorMap) + word_bytes;
-  void* extra[] = {reinterpret_cast<void*>(kCuLaunchBuffer), block.data(), reinterpret_cast<void*>(kCuLaunchBufferSize),
-                   &bytes, reinterpret_cast<void*>(kCuLaunchEnd)};
   const Status status = device_.cu().cuLaunchKernel(
       module_.function(), static_cast<unsigned>(grid(binding)), 1, 1, static_cast<unsigned>(image().threads), 1, 1,
-      static_cast<unsigned>(image().shared_bytes), stream, nullptr, extra);
+      static_cast<unsigned>(image().shared_bytes), stream, parameters.data(), nullptr);
   return status.ok() ? status : status.with_context("kernel '" + image().name + "'");
 }
 

@@ -70,7 +70,5 @@ enum CuConstant : int {
 #undef CODA_CUDA_CONSTANT
 };
 
-// The `extra` argument of cuLaunchKernel: macros that cast integers in cuda.h.
-inline constexpr uintptr_t kCuLaunchEnd = 0, kCuLaunchBuffer = 1, kCuLaunchBufferSize = 2;
 
 }  // namespace coda

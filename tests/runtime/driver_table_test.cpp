@@ -61,9 +61,6 @@ CODA_CUDA_CONSTANTS(CODA_CUDA_CONSTANT)
 
 static_assert(sizeof(coda::CuTensorMap) == sizeof(CUtensorMap) && alignof(coda::CuTensorMap) == alignof(CUtensorMap));
 static_assert(sizeof(coda::CuUuid) == sizeof(CUuuid));
-static_assert(coda::kCuLaunchEnd == CU_LAUNCH_PARAM_END_AS_INT);
-static_assert(coda::kCuLaunchBuffer == CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT);
-static_assert(coda::kCuLaunchBufferSize == CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT);
 // The comparison itself must be able to fail.
 static_assert(!SameCall<Call<int*, int>, decltype(&::cuMemAlloc_v2)>::value);
 static_assert(!SameCall<Call<unsigned, int>, decltype(&::cuInit)>::value);

@@ -73,6 +73,10 @@ void reset() {
   state = State();
   state.memory = std::move(memory);
 }
+void set_parameter_bytes(std::vector<size_t> bytes) {
+  const std::lock_guard lock(mutex);
+  state.parameter_bytes = std::move(bytes);
+}
 void fail_next(const std::string& call, int result) {
   const std::lock_guard lock(mutex);
   state.failures[call] = result;
@@ -317,16 +321,13 @@ CuResult cuLaunchKernel(CuFunction function, unsigned gx, unsigned gy, unsigned 
                         unsigned bz, unsigned shared, CuStream stream, void** arguments, void** extra) {
   ENTER();
   NEED_CONTEXT();
-  if (gx == 0 || bx == 0 || gy * gz * by * bz != 1 || arguments || !extra) return kCuInvalidValue;
+  if (gx == 0 || bx == 0 || gy * gz * by * bz != 1 || !arguments || extra) return kCuInvalidValue;
   fake_cuda::Launch launch{*reinterpret_cast<std::string*>(function), gx, bx, shared, stream, {}};
-  const void* buffer = nullptr;
-  size_t bytes = 0;
-  for (void** item = extra; reinterpret_cast<uintptr_t>(*item) != kCuLaunchEnd; item += 2) {
-    if (reinterpret_cast<uintptr_t>(*item) == kCuLaunchBuffer) buffer = item[1];
-    if (reinterpret_cast<uintptr_t>(*item) == kCuLaunchBufferSize) bytes = *static_cast<size_t*>(item[1]);
+  for (size_t i = 0; const size_t bytes : state.parameter_bytes) {
+    const size_t at = launch.parameters.size();
+    launch.parameters.resize(at + bytes / 8);
+    std::memcpy(launch.parameters.data() + at, arguments[i++], bytes);
   }
-  launch.parameters.resize(bytes / 8);
-  std::memcpy(launch.parameters.data(), buffer, bytes);
   std::function<void(const fake_cuda::Launch&)> run;
   {
     const std::lock_guard lock(mutex);

@@ -34,6 +34,8 @@ struct State {
   std::map<uintptr_t, std::pair<size_t, int>> memory;  ///< address -> bytes, device
   std::map<int, int> function_attributes;
   uint64_t captures = 0;
+  /// Bytes of each kernel parameter, which the real driver reads from the module: the sample's two maps and its words.
+  std::vector<size_t> parameter_bytes{128, 128, 112};
 };
 
 /// Copies the state under the driver's lock.
@@ -41,6 +43,7 @@ State snapshot();
 void reset();
 void fail_next(const std::string& call, int result);
 void on_launch(std::function<void(const Launch&)> function);
+void set_parameter_bytes(std::vector<size_t> bytes);
 /// Whether this thread is in a call of the driver.
 bool inside();
 /// The file this driver was loaded from.
