@@ -185,6 +185,7 @@ Reindexer::Landing Reindexer::land(const AffineMap& put, const AffineMap& coordi
     }
   }
   Landing landing{Landing::Kind::Inside, {}};
+  bool in_range = true;
   for (const auto& digit : digits) {
     AffineMap value, remainder;
     for (const auto& term : rest.terms) {
@@ -210,11 +211,11 @@ Reindexer::Landing Reindexer::land(const AffineMap& put, const AffineMap& coordi
         remainder.offset = remainder.offset + part;
       }
     }
-    if (!facts_.not_negative(value.offset) || !facts_.less(greatest(value), digit.dim.extent)) return {};
+    in_range = in_range && facts_.not_negative(value.offset) && facts_.less(greatest(value), digit.dim.extent);
     landing.digits[digit.dim.name] = normalised(std::move(value));
     rest = normalised(std::move(remainder));
   }
-  if (rest.terms.empty() && rest.offset.is_zero()) return landing;
+  if (rest.terms.empty() && rest.offset.is_zero()) return in_range ? landing : Landing{};
   // Between the multiples that the put reaches.
   const bool spaced = !digits.empty() && digits.back().stride.constant();
   if (spaced && rest.terms.empty() && rest.offset.constant()) return {Landing::Kind::Outside, {}};

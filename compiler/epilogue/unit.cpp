@@ -121,12 +121,10 @@ class Settler {
   bool split_by_puts(const Unit& unit, const OpenPut& open, int depth) {
     const NamedDim dim = open.coordinate.terms[0].dim;
     std::vector<AffineMap> maps;
-    std::vector<NodeId> distinct;
     for (const NodeId sibling : open.siblings) {
       const AffineMap map = l_.graph[sibling].map;
       if (std::find(maps.begin(), maps.end(), map) != maps.end()) continue;
       maps.push_back(map);
-      distinct.push_back(sibling);
     }
     Dim covered;
     for (const auto& map : maps) {

@@ -78,6 +78,7 @@ TEST_CASE("where a coordinate falls", "[reindex]") {
   // Even and odd.
   const AffineMap even = map(Dim(), {{half, Dim(2)}}), odd = map(Dim(1), {{half, Dim(2)}});
   CHECK(reindexer.land(even, odd).kind == Kind::Outside);
+  CHECK(reindexer.land(odd, even).kind == Kind::Outside);
   CHECK(reindexer.land(odd, odd).kind == Kind::Inside);
   CHECK(reindexer.land(even, affine(e)).kind == Kind::Unknown);
   // Heads: digits of a flat index are found again, also with a part of the inner one.
