@@ -44,7 +44,7 @@ struct Scales {
 
 }  // namespace
 
-ErrorBound error_bound(DType stored, int64_t depth, double slack) {
+ErrorBound error_bound(DType stored, int64_t depth, double slack, std::optional<DType> rigid) {
   const DTypeInfo& type = info(stored);
   ErrorBound bound;
   double accumulation = slack * kAmplification * 0x1p-22 * (8 + static_cast<double>(depth) / 16);
@@ -60,6 +60,8 @@ ErrorBound error_bound(DType stored, int64_t depth, double slack) {
     bound.relative = unit;
   }
   bound.rms += 0.6 * unit;
+  // A square doubles the relative error of what it is made of.
+  if (rigid) bound.relative += 2 * std::ldexp(1.0, -info(*rigid).mantissa_bits);
   bound.absolute = std::ldexp(0.5, 2 - (1 << (type.exponent_bits - 1)) - type.mantissa_bits);
   return bound;
 }

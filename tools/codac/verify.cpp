@@ -49,6 +49,23 @@ int64_t row_major_index(const Sizes& shape, const std::vector<int64_t>& coordina
   return index;
 }
 
+/// The coarsest floating type that a cast below `root` rounds to.
+std::optional<DType> coarsest_cast(const Graph& graph, NodeId root) {
+  std::optional<DType> coarsest;
+  std::set<NodeId> seen{root};
+  std::vector<NodeId> stack{root};
+  while (!stack.empty()) {
+    const Node& node = graph[stack.back()];
+    stack.pop_back();
+    const bool rounds = node.kind == NodeKind::Cast && info(node.dtype).num_class == NumClass::Real;
+    if (rounds && (!coarsest || info(node.dtype).mantissa_bits < info(*coarsest).mantissa_bits)) coarsest = node.dtype;
+    for (const NodeId arg : node.args) {
+      if (seen.insert(arg).second) stack.push_back(arg);
+    }
+  }
+  return coarsest;
+}
+
 }  // namespace
 
 std::vector<std::vector<int64_t>> sample_coordinates(const Sizes& shape, const VerifyOptions& options) {
@@ -100,7 +117,8 @@ Expected<std::vector<OutputReport>> verify(const Program& program, const Epilogu
     report.name = program.params[static_cast<size_t>(param)].name;
     report.dtype = got.view().dtype;
     report.whole = static_cast<int64_t>(coordinates.size()) == count(got);
-    report.bound = error_bound(report.dtype, depth, options.slack);
+    report.bound =
+        error_bound(report.dtype, depth, options.slack, coarsest_cast(program.graph, program.outputs[output].value));
     report.comparison = compare(elements, report.dtype, report.bound, depth == 0);
     reports.push_back(std::move(report));
   }
