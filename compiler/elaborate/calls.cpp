@@ -119,13 +119,8 @@ Value unknown(const CallSite& site) {
   if (module.routines.count(name) > 0) {
     return context.fail(DiagId::E0299, site.call.callee.span, {"a call of a kernel or block, as `" + name + "`,"});
   }
-  std::vector<std::string> candidates = context.modules.visible_functions(module);
-  for (const std::string& builtin : builtin_names()) candidates.push_back(builtin);
-  for (const DTypeInfo& type : dtype_table()) candidates.emplace_back(type.name);
-  const std::string nearest = nearest_name(name, candidates);
-  return context.fail(DiagId::E0211, site.call.callee.span,
-                      {name, nearest.empty() ? "define it as `fn " + name + "(x) = …`, or import the file that has it"
-                                             : "did you mean `" + nearest + "`?"});
+  report_unknown_function(context, site.scope, site.call.callee);
+  return Value::poison(site.span);
 }
 
 }  // namespace
@@ -155,6 +150,21 @@ std::vector<const ast::Argument*> CallSite::positional() const {
 bool is_builtin(const std::string& name) {
   return find_word(name) != nullptr || find_op(name) != nullptr || find_reduction(name) != nullptr ||
          contains(kLater, name);
+}
+
+bool is_callable(const Context& context, const Scope& scope, const std::string& name) {
+  return context.find_type(scope, name) || context.modules.find_function(*scope.module, name) || is_builtin(name);
+}
+
+void report_unknown_function(Context& context, const Scope& scope, const ast::Name& callee) {
+  std::vector<std::string> candidates = context.modules.visible_functions(*scope.module);
+  for (const std::string& builtin : builtin_names()) candidates.push_back(builtin);
+  for (const DTypeInfo& type : dtype_table()) candidates.emplace_back(type.name);
+  const std::string nearest = nearest_name(callee.text, candidates);
+  const std::string way_out = nearest.empty()
+                                  ? "define it as `fn " + callee.text + "(x) = …`, or import the file that has it"
+                                  : "did you mean `" + nearest + "`?";
+  context.report(DiagId::E0211, callee.span, {callee.text, way_out});
 }
 
 Value evaluate_call(Context& context, Scope& scope, const ast::Call& call, Span span) {

@@ -37,5 +37,8 @@ std::span<const Word> indexing_words();
 Value evaluate_call(Context& context, Scope& scope, const ast::Call& call, Span span);
 /// Is there a word, op or reduction of this name?
 bool is_builtin(const std::string& name);
+/// Can this name be called: a type, a function that `scope` sees, or something built in?
+bool is_callable(const Context& context, const Scope& scope, const std::string& name);
+void report_unknown_function(Context& context, const Scope& scope, const ast::Name& callee);
 
 }  // namespace coda

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,8 +57,9 @@ struct Context {
     Span call;
   };
   std::vector<Frame> frames;
-  int inlined = 0;  ///< calls so far: inlining can grow exponentially
-  int depth = 0;    ///< nesting of expressions, through inlined bodies
+  std::set<const ast::Function*> called;  ///< functions that were inlined
+  int inlined = 0;                        ///< calls so far: inlining can grow exponentially
+  int depth = 0;                          ///< nesting of expressions, through inlined bodies
 
   Graph& graph() { return program.graph; }
 

@@ -1,25 +1,29 @@
 #include "compiler/elaborate/elaborate.h"
 
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "compiler/elaborate/context.h"
 #include "compiler/elaborate/signature.h"
 #include "compiler/elaborate/statements.h"
 #include "compiler/elaborate/suggest.h"
+#include "compiler/elaborate/uncalled.h"
 
 namespace coda {
 
 namespace {
 
 Program elaborate_routine(const ModuleSet& modules, const SourceMap& sources, const ast::Routine& routine,
-                          const ElaborateRequest& request, Diagnostics& diagnostics) {
+                          const ElaborateRequest& request, Diagnostics& diagnostics,
+                          std::set<const ast::Function*>* called = nullptr) {
   Context context(modules, sources, diagnostics);
   Scope scope;
   scope.module = &modules.main();
   scope.is_routine = true;
   elaborate_signature(context, scope, routine, request);
   run_routine(context, scope, routine);
+  if (called != nullptr) called->merge(context.called);
   return std::move(context.program);
 }
 
@@ -75,11 +79,12 @@ std::vector<RoutineInfo> list_routines(const ast::Module& module) {
 bool check_module(const ast::Module& module, FileId file, SourceMap& sources, const Bindings& bound,
                   Diagnostics& diagnostics, const ImportReader& reader) {
   const ModuleSet modules(module, file, sources, reader, diagnostics);
+  std::set<const ast::Function*> called;
   for (const ast::Routine* routine : routines_of(module)) {
     ElaborateRequest request;
     request.bound = bound;
     request.ignore_unknown_symbols = true;
-    elaborate_routine(modules, sources, *routine, request, diagnostics);
+    elaborate_routine(modules, sources, *routine, request, diagnostics, &called);
     for (const ast::TypeParameter& parameter : routine->type_parameters) {
       for (size_t i = 1; i < parameter.choices.size(); ++i) {
         ElaborateRequest other = request;
@@ -87,6 +92,10 @@ bool check_module(const ast::Module& module, FileId file, SourceMap& sources, co
         elaborate_routine(modules, sources, *routine, other, diagnostics);
       }
     }
+  }
+  Context context(modules, sources, diagnostics);
+  for (const auto& [name, function] : modules.main().functions) {
+    if (called.count(function) == 0) check_uncalled(context, modules.main(), *function);
   }
   return !diagnostics.has_errors();
 }

@@ -37,7 +37,7 @@ struct RoutineInfo {
 std::vector<RoutineInfo> list_routines(const ast::Module& module);
 
 /// Elaborates every routine for its diagnostics, each choice of type parameters that differs in one from the first;
-/// `bound` may give values of symbols. True if there is no error.
+/// and the names of functions that none calls. `bound` may give values of symbols. True if there is no error.
 bool check_module(const ast::Module& module, FileId file, SourceMap& sources, const Bindings& bound,
                   Diagnostics& diagnostics, const ImportReader& reader = {});
 

@@ -31,6 +31,7 @@ Value with_node(std::vector<ValueDim> dims, NodeId node, Span span) {
 std::optional<NamedDim> extent_of(char op, const Value& left, const Value& right) {
   if (!left.dimension || !right.dimension) return std::nullopt;
   const Dim &a = left.dimension->extent, &b = right.dimension->extent;
+  if (!fits_in_extent(a, b)) return std::nullopt;
   std::optional<Dim> extent;
   if (op == '+') extent = a + b;
   if (op == '-') extent = a - b;

@@ -1,5 +1,7 @@
 #include "compiler/elaborate/extents.h"
 
+#include <algorithm>
+
 #include "compiler/elaborate/expressions.h"
 #include "compiler/elaborate/suggest.h"
 
@@ -34,26 +36,27 @@ std::optional<ExtentRef> name_extent(Context& context, Scope& scope, const std::
   return std::nullopt;
 }
 
-std::optional<ExtentRef> combine(Context& context, Span span, char op, const Dim& left, const Dim& right) {
-  Dim result;
-  switch (op) {
-    case '+':
-      result = left + right;
-      break;
-    case '-':
-      result = left - right;
-      break;
-    case '*':
-      result = left * right;
-      break;
-    default: {
-      const auto quotient = exact_quotient(context, span, left, right);
-      if (!quotient) return std::nullopt;
-      result = *quotient;
-    }
+size_t longest_number(const std::string& text) {
+  size_t longest = 0, length = 0;
+  for (const char c : text) {
+    length = c >= '0' && c <= '9' ? length + 1 : 0;
+    longest = std::max(longest, length);
   }
-  if (result.symbols().empty()) return ExtentRef{result, std::nullopt};
-  return ExtentRef{result, NamedDim{result.text(), result}};
+  return longest;
+}
+
+std::optional<ExtentRef> combine(Context& context, Span span, char op, const Dim& left, const Dim& right) {
+  std::optional<Dim> result;
+  if (!fits_in_extent(left, right)) {
+    context.report(DiagId::E0271, span);
+  } else if (op == '/') {
+    result = exact_quotient(context, span, left, right);
+  } else {
+    result = op == '+' ? left + right : op == '-' ? left - right : left * right;
+  }
+  if (!result) return std::nullopt;
+  if (result->symbols().empty()) return ExtentRef{*result, std::nullopt};
+  return ExtentRef{*result, NamedDim{result->text(), *result}};
 }
 
 std::optional<ExtentRef> last_of(Context& context, Scope& scope, const ast::Call& call, Span span) {
@@ -71,6 +74,12 @@ std::optional<ExtentRef> last_of(Context& context, Scope& scope, const ast::Call
 }
 
 }  // namespace
+
+bool fits_in_extent(const Dim& left, const Dim& right) {
+  constexpr size_t kMostDigits = 18, kLongestText = 600;
+  const std::string &a = left.text(), &b = right.text();
+  return longest_number(a) + longest_number(b) <= kMostDigits && a.size() + b.size() <= kLongestText;
+}
 
 std::optional<ExtentRef> evaluate_extent(Context& context, Scope& scope, const ast::Expr& expr) {
   const DepthGuard guard(context, expr.span);

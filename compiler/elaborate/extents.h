@@ -19,6 +19,9 @@ std::optional<ExtentRef> evaluate_extent(Context& context, Scope& scope, const a
 /// The position in `value` of the dimension that `expr` names; nothing after a report.
 std::optional<size_t> find_dimension(Context& context, Scope& scope, const Value& value, const ast::Expr& expr);
 
+/// Whether a sum, product or quotient of the two stays within 64-bit coefficients and a length that can be read.
+bool fits_in_extent(const Dim& left, const Dim& right);
+
 /// extent / parts if that is, or may be, exact; reports at `span` otherwise.
 std::optional<Dim> exact_quotient(Context& context, Span span, const Dim& extent, const Dim& parts);
 

@@ -98,6 +98,7 @@ Value inline_call(const CallSite& site, const FunctionRef& callee) {
     if (context.inlined == kMaxInlined + 1) context.report(DiagId::E0215, site.span, {std::to_string(kMaxInlined)});
     return Value::poison(site.span);
   }
+  context.called.insert(&function);
   const auto given = match(site, function);
   if (!given) return Value::poison(site.span);
 

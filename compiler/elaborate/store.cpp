@@ -24,6 +24,9 @@ std::string spelled(const std::vector<NamedDim>& dims) {
 
 std::string way_out_of_extra(const Param& param, const ValueDim& extra, const Value& value) {
   const std::string name = coda::spelled(extra.dim);
+  if (extra.dim.extent == Dim(1)) {
+    return "leave the dimension of extent 1 out of the signature: operands broadcast by name without it";
+  }
   if (is_unnamed(extra.dim)) {
     return "a literal extent has no name and matches nothing: name it in both places, as `" + name +
            " as G` or `group(z, G = " + name + ")`";

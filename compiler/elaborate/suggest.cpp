@@ -36,12 +36,12 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
   constexpr size_t kLongestName = 64;
   if (name.size() > kLongestName) return "";
   std::string best;
-  size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
+  // A slip in a name of one letter can only be its case.
+  size_t best_distance = name.size() < 2 ? 1 : std::max<size_t>(1, name.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     if (candidate.size() > kLongestName || candidate == name) continue;
     const size_t d = distance(lower(name), lower(candidate));
-    // A whole replaced name of one letter is no slip.
-    if (d < best_distance && d < std::max(name.size(), candidate.size())) {
+    if (d < best_distance) {
       best = candidate;
       best_distance = d;
     }
