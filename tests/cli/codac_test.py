@@ -131,7 +131,7 @@ class Commands(unittest.TestCase):
         self.expect(codac("build", gemm, "--arch", "sm_90a", "--emit", "ast,ptx", "-o", self.tmp / "g"), 0)
         self.assertIn("wgmma", (self.tmp / "g.ptx").read_text())
         self.expect(codac("explain", gemm, "--dim", "M=8192", "--dim", "N=4096", "--dim", "K=4096"), 0,
-                    "x: bf16[M, K]", "TFLOP", "stores")
+                    "x: bf16[M, K]", "GFLOP", "stores")
         self.expect(codac("check", gemm, "--time-passes"), 0, "ms")
 
     def test_image_is_reused(self):
