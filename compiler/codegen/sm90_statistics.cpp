@@ -49,6 +49,8 @@ void Sm90Statistics::lift(const Reduction& reduction, Val x, Val predicate, Stat
 
 void Sm90Statistics::slice(EpilogueEvaluator& evaluator, const Env& rows, int column, int h) {
   for (Active& active : active_) {
+    const Reduction& reduction = *active.statistic->reduction;
+    std::vector<Val> many;  // elements of one state
     for (int i = 0; i < r_.plan.width; ++i) {
       r_.slot = column + i;
       Env env = rows;
@@ -62,11 +64,18 @@ void Sm90Statistics::slice(EpilogueEvaluator& evaluator, const Env& rows, int co
       const StatScope scope = active.statistic->scope;
       // A row's state is not written where the row is outside; the others mix rows.
       if (scope != StatScope::Row) inside = b_.both(inside, r_.row_inside[static_cast<size_t>(h)]);
+      if (reduction.emit_lift_many && scope != StatScope::Column) {
+        many.push_back(e_.select(inside, x, e_.real(reduction.neutral)));
+        continue;
+      }
       State& state = scope == StatScope::Row      ? active.rows[static_cast<size_t>(h)]
                      : scope == StatScope::Column ? active.slots[static_cast<size_t>(i)]
                                                   : active.all;
-      lift(*active.statistic->reduction, x, inside, state);
+      lift(reduction, x, inside, state);
     }
+    if (many.empty()) continue;
+    State& state = active.statistic->scope == StatScope::Row ? active.rows[static_cast<size_t>(h)] : active.all;
+    reduction.emit_lift_many(e_, many, state.word);
   }
 }
 

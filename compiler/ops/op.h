@@ -54,6 +54,9 @@ struct Reduction {
   void (*emit_lift)(Emitter&, Val x, Val* state);
   void (*emit_combine)(Emitter&, Val* into, const Val* other);
   Val (*emit_finish)(Emitter&, const Val* state, Val count);
+  /// Optional: folds many elements at once, cheaper than one by one; an element equal to `neutral` changes nothing.
+  void (*emit_lift_many)(Emitter&, std::span<const Val> elements, Val* state) = nullptr;
+  double neutral = 0;
 };
 
 /// All ops and reductions, in documentation order; `find_*` returns null for an unknown name.

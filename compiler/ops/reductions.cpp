@@ -54,6 +54,21 @@ void emit_lift_logsumexp(Emitter& e, Val x, Val* state) {
   emit_combine_logsumexp(e, state, single);
 }
 
+/// One rescaling for all: the new maximum, then a sum of exponentials. An infinite maximum is not subtracted, so that
+/// no
+/// (-inf) - (-inf) makes a NaN; +inf then comes out of the exponential itself.
+void emit_lift_many_logsumexp(Emitter& e, std::span<const Val> elements, Val* state) {
+  Val largest = state[0];
+  for (const Val x : elements) largest = e.max(largest, x);
+  const Val is_infinite = e.compare(Compare::Eq, e.abs(largest), e.real(kInfinity), NumClass::Real);
+  const Val base = e.select(is_infinite, e.real(0), largest);
+  const auto exponential = [&](Val x) { return e.exp2(e.mul(e.sub(x, base), e.real(kLog2e))); };
+  Val sum = e.mul(state[1], exponential(state[0]));
+  for (const Val x : elements) sum = e.add(sum, exponential(x));
+  state[0] = largest;
+  state[1] = sum;
+}
+
 Val emit_finish_logsumexp(Emitter& e, const Val* state, Val) { return e.add(state[0], emit_log(e, state[1])); }
 
 constexpr Reduction kReductions[] = {
@@ -140,7 +155,9 @@ constexpr Reduction kReductions[] = {
      .finish = finish_logsumexp,
      .emit_lift = emit_lift_logsumexp,
      .emit_combine = emit_combine_logsumexp,
-     .emit_finish = emit_finish_logsumexp},
+     .emit_finish = emit_finish_logsumexp,
+     .emit_lift_many = emit_lift_many_logsumexp,
+     .neutral = -kInfinity},
     {.name = "any",
      .doc = "Whether any element is true (not zero); false of nothing.",
      .example = "any(x > 0, over = N)",
