@@ -86,12 +86,14 @@ NodeId Reindexer::rebuild(const Node& node, NodeId id, const Substitution& relev
 
 NodeId Reindexer::view_leaf(NodeId node, const Substitution& substitution) {
   Substitution rest = substitution;
+  std::erase_if(rest, [](const auto& entry) { return is_identity(entry.first, entry.second); });
+  const Substitution wanted = rest;
   // Views apply one after the other, a substitution at once: one that would be hit by a later one goes through a fresh
   // name.
   Substitution second;
   for (auto& [name, map] : rest) {
-    const bool hit = std::any_of(map.terms.begin(), map.terms.end(),
-                                 [&](const auto& t) { return substitution.contains(t.dim.name); });
+    const bool hit =
+        std::any_of(map.terms.begin(), map.terms.end(), [&](const auto& t) { return wanted.contains(t.dim.name); });
     if (!hit) continue;
     NamedDim extent_of{name, Dim()};
     for (const auto& dim : graph_[node].dims) extent_of = dim.name == name ? dim : extent_of;

@@ -1,0 +1,157 @@
+// Kernels with statistics and a finish stage, against the reference meaning of the source.
+#include <catch2/catch.hpp>
+
+#include "cases.h"
+
+namespace coda::test {
+
+TEST_CASE("statistics and the finish stage", "[programs]") {
+  const std::vector<Case> cases = {
+      {"every reduction over rows",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[N, K], b: f32[N], r: f32[M])
+    -> (a: f32[M], c: f32[M], d: f32[M], e: f32[M], g: f32[M], h: f32[M]) {
+    let z = r * (x @ w.T) + b
+    a = sum(z*z, over = N)
+    c = rsqrt(mean(z*z, over = N) + 1e-5) * r
+    d = max(z, over = N)
+    e = min(z, over = N)
+    g = absmax(z, over = N)
+    h = logsumexp(z, over = N)
+})",
+       {{{"M", 3}, {"N", 5}, {"K", 4}}},
+       {}},
+      {"columns",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[N, K], b: f32[N]) -> (y: f32[M, N], s: f32[N], t: f32[N]) {
+    let z = x @ w.T + b
+    y = z
+    s = sum(z, over = M) * b
+    t = max(z, over = M) - min(z, over = M)
+})",
+       {{{"M", 3}, {"N", 5}, {"K", 4}}},
+       {}},
+      {"columns of halves",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[2*F, K]) -> (y: f32[M, F], s: f32[2*F], t: f32[F]) {
+    let z = x @ w.T
+    let (a, b) = halves(z)
+    y = a * b
+    s = sum(z, over = M)
+    let (sa, sb) = halves(sum(z*z, over = M))
+    t = sa / (1 + sb)
+})",
+       {{{"M", 3}, {"F", 4}, {"K", 2}}},
+       {}},
+      {"columns of heads",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[H*Dh, K]) -> (s: f32[H, Dh], t: f32[H]) {
+    let z = group(x @ w.T, Dh)
+    s = sum(z, over = M)
+    t = sum(sum(z*z, over = M), over = Dh)
+})",
+       {{{"M", 3}, {"H", 2}, {"Dh", 4}, {"K", 2}}},
+       {{"Dh", 4}}},
+      {"everything",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[N, K], r: f32[M]) -> (y: f32[M, N], s: f32, t: f32) {
+    let z = r * (x @ w.T)
+    y = z
+    s = sqrt(sum(z*z, over = (M, N)))
+    t = absmax(z, over = (M, N))
+})",
+       {{{"M", 3}, {"N", 5}, {"K", 4}}},
+       {}},
+      {"a sum of sums",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[N, K], r: f32[M]) -> (s: f32) { s = sum(r * sum(x @ w.T, over = N), over = M) })",
+       {{{"M", 3}, {"N", 5}, {"K", 4}}},
+       {}},
+      {"statistics of halves",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[2*F, K]) -> (y: f32[M, F], s: f32[M], m: f32[M]) {
+    let z = x @ w.T
+    let (a, b) = halves(z)
+    y = silu(a) * b
+    s = sum(silu(a)*b, over = F)
+    m = max(z, over = 2*F)
+})",
+       {{{"M", 3}, {"F", 4}, {"K", 2}}},
+       {}},
+      {"statistics across regions",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[A + B, K]) -> (a: f32[M, A], s: f32[M], c: f32[A + B]) {
+    let z = x @ w.T
+    let (p, q) = split(z, A, B)
+    a = p
+    s = logsumexp(concat(p, 2*q), over = A + B)
+    c = sum(z, over = M)
+})",
+       {{{"M", 3}, {"A", 4}, {"B", 2}, {"K", 2}}},
+       {}},
+      {"the sum over heads of their greatest",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[H*Dh, K]) -> (s: f32[M]) {
+    s = sum(max(group(x @ w.T, Dh), over = Dh), over = H)
+})",
+       {{{"M", 3}, {"H", 2}, {"Dh", 4}, {"K", 2}}},
+       {{"Dh", 4}}},
+      {"statistics of what is stored",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[N, K], r: bf16[M, N], g: f32[M]) -> (h: bf16[M, N], p: bf16[M, N], s: f32[M], t: f32[M]) {
+    let z = r + x @ w.T
+    h = z
+    p = z * g
+    s = sum(z*z, over = N)
+    t = sum(z*g, over = N)
+})",
+       {{{"M", 3}, {"N", 5}, {"K", 4}}},
+       {},
+       1e-2},
+      {"smoothed cross-entropy",
+       R"(
+kernel f(x: bf16[M, D], w: bf16[V, D], t: i64[M], e: f32) -> (loss: f32[M]) {
+    let z = softcap(x @ w.T, 30)
+    loss = logsumexp(z, over = V) - (1 - e) * gather(z, V = t) - e * mean(z, over = V)
+})",
+       {{{"M", 6}, {"D", 3}, {"V", 7}}},
+       {}},
+      {"rows of a batch",
+       R"(
+kernel f(x: bf16[B, S, K], w: bf16[N, K]) -> (m: f32[B, S], s: f32[S, B], c: f32[N]) {
+    let z = x @ w.T
+    m = max(z, over = N)
+    s = sum(z, over = N)
+    c = mean(z, over = (B, S))
+})",
+       {{{"B", 2}, {"S", 3}, {"N", 4}, {"K", 2}}},
+       {}},
+      {"a parameter gathered by row",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[N, K], table: f32[P, N], i: i32[M]) -> (y: f32[M, N]) {
+    y = x @ w.T + gather(table, P = i)
+})",
+       {{{"M", 5}, {"N", 4}, {"K", 2}, {"P", 4}}},
+       {}},
+      {"an output of rows alone",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[N, K], r: f32[M], b: f32[N]) -> (y: f32[M, N], q: f32[M], c: f32[N]) {
+    y = r * (x @ w.T)
+    q = 2*r
+    c = b + 1
+})",
+       {{{"M", 3}, {"N", 5}, {"K", 4}}},
+       {}},
+      {"an inout statistic",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[N, K], inout best: f32[M], inout total: f32[N]) {
+    best = max(best, max(x @ w.T, over = N))
+    total += sum(x @ w.T, over = M)
+})",
+       {{{"M", 3}, {"N", 5}, {"K", 4}}},
+       {}},
+  };
+  for (const Case& c : cases) check(c);
+}
+
+}  // namespace coda::test
