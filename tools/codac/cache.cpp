@@ -1,6 +1,7 @@
 // codac cache: the folder of compiled kernels.
 #include "runtime/cache.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "runtime/assemble.h"
@@ -39,7 +40,11 @@ std::string describe_cache() {
 std::string describe_assembler() {
   auto found = find_assembler();
   if (!found) return "none (" + found.status().message() + "): the driver assembles when a kernel is loaded";
-  return found->path + ", " + found->version;
+  // Of what it prints about itself, the line with the release.
+  const std::string& all = found->version;
+  const size_t at = std::min(all.find("release"), all.size());
+  const size_t begin = all.rfind('\n', at) + 1;
+  return found->path + ", " + all.substr(begin, all.find('\n', at) - begin);
 }
 
 void add_cache(CLI::App& app, Action& action) {

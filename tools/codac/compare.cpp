@@ -109,7 +109,7 @@ Comparison compare(const std::vector<ComparedElement>& elements, DType stored, c
     result.reason = "a non-finite value is missing or wrong";
   } else if (result.beyond > 0) {
     result.reason = std::to_string(result.beyond) + " of " + std::to_string(result.compared) + " elements are off";
-  } else if (!exact && result.rms_error > bound.rms) {
+  } else if (!exact && result.rms_error > bound.rms + (scales.all > 0 ? bound.absolute / scales.all : 0)) {
     result.reason = "the RMS error is too large";
   } else if (result.compared > 0 && finite * 2 < result.compared) {
     result.reason = "most of the reference is not finite: choose other inputs";

@@ -1,6 +1,7 @@
 # The fake driver is linked too, so that the tests can steer it; the runtime finds it by its path, as any driver.
 add_library(coda_fake_cuda SHARED ${CMAKE_CURRENT_LIST_DIR}/fake_cuda.cpp)
 target_link_libraries(coda_fake_cuda PRIVATE coda_options)
+coda_old_system(coda_fake_cuda)
 target_link_libraries(test_runtime PRIVATE coda_fake_cuda)
 install(TARGETS coda_fake_cuda LIBRARY DESTINATION lib)
 
