@@ -107,29 +107,27 @@ struct Portable {
   static constexpr HostBlockFn run = block_portable<N>;
 };
 
-HostKernels choose() {
-  HostKernels kernels{};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) {
-    kernels.rows = 12, kernels.columns = 32;
-    fill<Avx512>(kernels, std::make_integer_sequence<int, 12>());
-    return kernels;
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    kernels.rows = 6, kernels.columns = 16;
-    fill<Avx2>(kernels, std::make_integer_sequence<int, 6>());
-    return kernels;
-  }
-#endif
-  kernels.rows = 4, kernels.columns = 8;
-  fill<Portable>(kernels, std::make_integer_sequence<int, 4>());
+template <template <int> class Block, int Rows>
+HostKernels kernels_of(int columns) {
+  HostKernels kernels{Rows, columns};
+  fill<Block>(kernels, std::make_integer_sequence<int, Rows>());
   return kernels;
+}
+
+std::vector<HostKernels> usable() {
+  std::vector<HostKernels> found;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) found.push_back(kernels_of<Avx512, 12>(32));
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) found.push_back(kernels_of<Avx2, 6>(16));
+#endif
+  found.push_back(kernels_of<Portable, 4>(8));
+  return found;
 }
 
 }  // namespace
 
-const HostKernels& host_kernels() {
-  static const HostKernels kernels = choose();
+const std::vector<HostKernels>& usable_host_kernels() {
+  static const std::vector<HostKernels> kernels = usable();
   return kernels;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace coda {
 
@@ -16,6 +17,8 @@ struct HostKernels {
   HostBlockFn block[kHostMaxBlockRows + 1] = {};  ///< by number of rows, 1 to `rows`; all read a with the pitch `rows`
 };
 
-const HostKernels& host_kernels();
+/// Those that this processor runs, the best first.
+const std::vector<HostKernels>& usable_host_kernels();
+inline const HostKernels& host_kernels() { return usable_host_kernels().front(); }
 
 }  // namespace coda

@@ -141,7 +141,8 @@ class ObjectReader {
     const uint64_t size = sections_[section].sh_size;
     if (size < width || entry.r_offset > size - width) return corrupt("a relocation is out of bounds");
     uint8_t* place = base_ + places_[section] + entry.r_offset;
-    const int64_t target = reinterpret_cast<int64_t>(symbol.address) + entry.r_addend;
+    // Modulo 2^64, as the addend may be anything.
+    const uint64_t target = reinterpret_cast<uint64_t>(symbol.address) + static_cast<uint64_t>(entry.r_addend);
     if (type == R_X86_64_64) {
       std::memcpy(place, &target, sizeof(target));
       return {};
@@ -149,7 +150,7 @@ class ObjectReader {
     if (type != R_X86_64_PC32 && type != R_X86_64_PLT32) {
       return corrupt("it has a relocation of type " + std::to_string(type));
     }
-    const int64_t distance = target - reinterpret_cast<int64_t>(place);
+    const auto distance = static_cast<int64_t>(target - reinterpret_cast<uint64_t>(place));
     if (distance != static_cast<int32_t>(distance)) return corrupt("a relocation does not reach");
     const auto narrow = static_cast<int32_t>(distance);
     std::memcpy(place, &narrow, sizeof(narrow));

@@ -136,7 +136,7 @@ int64_t HostArray::offset(int64_t index) const {
 
 double HostArray::at(int64_t index) const { return load_element(bytes.data(), dtype, offset(index)); }
 
-HostProgram compile_for_host(const std::string& text, const Bindings& bound) {
+HostProgram compile_for_host(const std::string& text, const Bindings& bound, const std::string& cpu) {
   HostProgram result;
   result.text = text;
   auto start = std::chrono::steady_clock::now();
@@ -148,7 +148,7 @@ HostProgram compile_for_host(const std::string& text, const Bindings& bound) {
   result.front_ms = milliseconds_since(start);
   start = std::chrono::steady_clock::now();
   std::string reason;
-  auto output = compile_host(front.epilogue, {}, reason);
+  auto output = compile_host(front.epilogue, {.cpu = cpu}, reason);
   INFO(reason);
   INFO(to_text(front.epilogue));
   REQUIRE(output);

@@ -20,8 +20,8 @@ struct HostProgram {
   std::shared_ptr<const HostCode> code;
   double front_ms = 0, host_ms = 0;
 };
-/// `bound` gives the symbols that the kernel's structure needs.
-HostProgram compile_for_host(const std::string& text, const Bindings& bound = {});
+/// `bound` gives the symbols that the kernel's structure needs; `cpu` another processor than this one.
+HostProgram compile_for_host(const std::string& text, const Bindings& bound = {}, const std::string& cpu = "");
 /// The reason why it is refused; fails the test if it compiles.
 std::string refusal(const std::string& text, const Bindings& bound = {});
 

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "host_case.h"
+#include "runtime/host_kernels.h"
 
 using namespace coda;
 using namespace coda::test;
@@ -82,4 +83,30 @@ TEST_CASE("host: rounding within f32 of a product of arbitrary numbers", "[host]
   const HostProgram program = compile_for_host(gemm("[M, K]", "[N, K]", "x @ w.T", "f32", "f32"));
   // range/16 is no power of two: sums round, each at most by 2^-24 of what is summed.
   run_and_check(program, {.sizes = {{"M", 50}, {"N", 60}, {"K", 700}}, .range = 1.7, .ulps = 700});
+}
+
+TEST_CASE("host: register blocks of every instruction set at hand", "[host]") {
+  for (const HostKernels& kernels : usable_host_kernels()) {
+    for (int rows = 1; rows <= kernels.rows; ++rows) {
+      for (const int64_t depth : {0, 1, 5}) {
+        INFO(kernels.rows << " x " << kernels.columns << " block, " << rows << " rows, depth " << depth);
+        const int64_t pitch = kernels.columns + 3;
+        std::vector<float> a(depth * kernels.rows), b(depth * kernels.columns), c(kernels.rows * pitch, 2.0f);
+        for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 11) - 5;
+        for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 7) - 3;
+        std::vector<float> expected = c;
+        for (const bool accumulate : {true, false}) {
+          kernels.block[rows](depth, a.data(), b.data(), c.data(), pitch, accumulate);
+          for (int i = 0; i < rows; ++i) {
+            for (int j = 0; j < kernels.columns; ++j) {
+              float& sum = expected[i * pitch + j];
+              if (!accumulate) sum = 0;
+              for (int64_t k = 0; k < depth; ++k) sum += a[k * kernels.rows + i] * b[k * kernels.columns + j];
+            }
+          }
+          REQUIRE(c == expected);
+        }
+      }
+    }
+  }
 }

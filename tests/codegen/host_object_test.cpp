@@ -95,6 +95,27 @@ TEST_CASE("host: damaged objects are refused or load, but never crash the loader
   CHECK(code.status().message().find("other.geometry") != std::string::npos);
 }
 
+TEST_CASE("host: code for processors without AVX-512", "[host]") {
+  run_and_check(compile_for_host(kText, {}, "haswell"), {.sizes = {{"M", 150}, {"N", 270}, {"K", 20}}, .ulps = 64});
+  const HostProgram types = compile_for_host(
+      "kernel f(x: f16[M, K], w: f16[N, K], b: bf16[N], t: i32[M, N], k: bool[M, N], o: u8[N], v: i64[M])\n"
+      "    -> (y: bf16[M, N], q: e4m3[M, N], i: i32[M, N], s: f16[M, N], a: f32) {\n"
+      "    let z = x @ w.T + b + t\n"
+      "    y = select(k, z, sin(z))\n"
+      "    q = z / 8\n"
+      "    i = t * o - v\n"
+      "    s = to_int(z * 3)\n"
+      "    a = sum(z, over = (M, N))\n}\n",
+      {}, "haswell");
+  for (const int64_t stride : {1, 2}) {
+    run_and_check(types, {.sizes = {{"M", 33}, {"N", 71}, {"K", 12}}, .pitch = 1, .last_stride = stride, .ulps = 64});
+  }
+  std::string reason;
+  EpilogueProgram none;
+  CHECK_FALSE(compile_host(none, {.cpu = "x86-64"}, reason));
+  CHECK(reason.find("lacks avx2") != std::string::npos);
+}
+
 TEST_CASE("host: types that take less than a byte are refused with the reason", "[host]") {
   const std::string reason =
       refusal("kernel f(x: bf16[M, K], w: bf16[N, K]) -> (y: e2m1[M, N]) {\n    y = x @ w.T\n}\n");
