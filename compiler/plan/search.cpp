@@ -66,7 +66,7 @@ class Search {
 
  private:
   static Bindings with(Bindings sizes, const Bindings& bound) {
-    for (const auto& [name, value] : bound) sizes[name] = value;
+    for (const auto& [name, value] : bound) sizes.try_emplace(name, value);
     return sizes;
   }
 

@@ -64,15 +64,30 @@ void assemble_image(const CompileRequest& request, Compilation& result, const st
   if (!sass) result.assembler_log = sass.status().message();
 }
 
-void generate_sm90(const CompileRequest& request, Compilation& result) {
-  auto output = timed(result.times, "gpu code", [&] {
-    return compile_sm90(*result.epilogue, options_for(request, *result.epilogue), *result.diagnostics);
-  });
+void generate_with(const CompileRequest& request, const Sm90Options& options, Compilation& result) {
+  auto output =
+      timed(result.times, "gpu code", [&] { return compile_sm90(*result.epilogue, options, *result.diagnostics); });
+  result.image.reset();
   if (!output) return;
   if (wants(request, Dump::Llvm)) result.dumps[Dump::Llvm] = std::move(output->llvm);
   if (wants(request, Dump::Ptx)) result.dumps[Dump::Ptx] = output->ptx;
   result.image = std::move(output->image);
   if (request.stage == Stage::Assemble) assemble_image(request, result, output->ptx);
+}
+
+void generate_sm90(const CompileRequest& request, Compilation& result) {
+  Sm90Options options = options_for(request, *result.epilogue);
+  generate_with(request, options, result);
+  const bool pinned = !options.schedule.empty() || !result.program->schedule.empty();
+  if (pinned || !result.image || result.image->spill_bytes == 0) return;
+  // A tile that fills the registers may spill around a heavy epilogue; another one is faster then.
+  const std::string spilled = result.image->schedule;
+  for (const Sm90Schedule& schedule : sm90_schedules()) {
+    if (schedule.name == spilled) continue;
+    options.schedule = schedule.name;
+    generate_with(request, options, result);
+    if (!result.image || result.image->spill_bytes == 0) return;
+  }
 }
 
 struct Target {

@@ -87,7 +87,8 @@ class Pipeline {
     result_.program = std::make_unique<Program>(std::move(program));
   }
 
-  /// Binds as few symbols as the kernel's structure allows: none, else all those given less each that can go.
+  /// Binds as few symbols as the kernel's structure allows: none, else one (the one that cuts the columns into the
+  /// fewest regions: a head's size rather than the number of heads), else all those given less each that can go.
   bool lower(const ast::Module& module, Program all_bound) {
     Bindings bound;
     if (!lowers(module, bound)) {
@@ -97,10 +98,17 @@ class Pipeline {
         keep(std::move(all_bound));
         return false;
       }
+      std::optional<size_t> fewest;
+      for (const auto& [name, value] : request_.bindings) {
+        const auto regions = lowers(module, {{name, value}});
+        if (!regions || (fewest && *fewest <= *regions)) continue;
+        fewest = regions;
+        bound = {{name, value}};
+      }
       for (const auto& [name, value] : request_.bindings) {
         Bindings fewer = bound;
         fewer.erase(name);
-        if (lowers(module, fewer)) bound = std::move(fewer);
+        if (!fewest && lowers(module, fewer)) bound = std::move(fewer);
       }
     }
     Diagnostics scratch(*result_.sources);  // what it says has been said
@@ -113,11 +121,13 @@ class Pipeline {
     return true;
   }
 
-  bool lowers(const ast::Module& module, const Bindings& bound) {
+  /// The number of regions of the lowered kernel; nothing if it does not lower.
+  std::optional<size_t> lowers(const ast::Module& module, const Bindings& bound) {
     Diagnostics scratch(*result_.sources);
     auto program = elaborated(module, bound, scratch);
     EpilogueProgram epilogue;
-    return program && lower_to_epilogue(*program, epilogue, scratch);
+    if (!program || !lower_to_epilogue(*program, epilogue, scratch)) return {};
+    return epilogue.regions.size();
   }
 
   const CompileRequest& request_;
