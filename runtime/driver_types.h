@@ -70,5 +70,4 @@ enum CuConstant : int {
 #undef CODA_CUDA_CONSTANT
 };
 
-
 }  // namespace coda

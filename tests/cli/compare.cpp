@@ -30,7 +30,8 @@ TEST_CASE("rounding to the stored type passes, at any scale") {
       CAPTURE(std::string(info(dtype).name), scale);
       Comparison result = compare(rounded(dtype, scale), dtype, error_bound(dtype, 4096), false);
       CHECK(result.passed);
-      // In 32 bits the accumulation's part is larger than what is rounded here; elsewhere the bound is not absurdly wide.
+      // In 32 bits the accumulation's part is larger than what is rounded here; elsewhere the bound is not absurdly
+      // wide.
       if (dtype != DType::F32) CHECK(result.worst > 0.05);
     }
   }
