@@ -18,7 +18,7 @@ rows=() failed=0 started=$SECONDS
 
 # row NAME STATUS TEXT
 row() {
-  rows+=("$(printf '%-34s %-5s %s' "$1" "$2" "$3")")
+  rows+=("$(printf '%-44s %-5s %s' "$1" "$2" "$3")")
   [ "$2" = ok ] || failed=$((failed + 1))
   printf '%s\n' "${rows[-1]}"
 }
@@ -29,21 +29,17 @@ step() {
   output=$(timeout 300 "$@" 2>&1 </dev/null)
   code=$?
   printf '==== %s: %s\n%s\n' "$name" "$*" "$output" >>"$log"
-  [ $code -eq 0 ] || printf '%s\n' "$output" | tail -n 15
+  [ $code -eq 0 ] || printf '%s\n' "$output" | head -n -1 | tail -n 15
   row "$name" "$([ $code -eq 0 ] && echo ok || echo "FAIL")" "$(printf '%s' "$output" | tail -n 1) [$((SECONDS - begin)) s]"
 }
 
-tests() {
-  local test
-  for test in bin/test_*; do
-    [ -n "$("$test" --list-test-names-only '[gpu]' 2>/dev/null)" ] || continue
-    step "$(basename "$test") [gpu]" env CODA_REQUIRE_GPU=1 CODA_SOURCE_DIR="$here" "$test" '[gpu]'
-  done
-}
+# The tests of tests/device need a GPU and nothing else.
+tests() { step "test_device" bin/test_device; }
 verify_one() {
   local name=$1 file=$2 kernel=$3 index=$4
   shift 4
-  step "$name ${*//--dim /}" bin/codac run "examples/$file" "$kernel" --image "programs/$name.$index.coda.bin" "$@" \
+  local sizes="$*"
+  step "$name ${sizes//--dim /}" bin/codac run "examples/$file" "$kernel" --image "programs/$name.$index.coda.bin" "$@" \
     --device cuda --verify --brief --seed "${seed:-1}"
 }
 benchmark() { step "benchmark $*" python3 bench_gpu.py --dist "$here" "$@"; sed -n '/^==== benchmark/,$p' "$log" | tail -n 40; }

@@ -128,7 +128,8 @@ std::string explain_kernel(const EpilogueProgram& epilogue, const Bindings& dims
                   static_cast<double>(*work_value) / static_cast<double>(*total_value));
     out += line("intensity", text);
   }
-  out += line("laws", "none: the kernel is compiled as written");
+  for (const LawUse& use : epilogue.laws) out += line("law", use.law + ": " + use.detail);
+  if (epilogue.laws.empty()) out += line("laws", "none: the kernel is compiled as written");
   return out;
 }
 
