@@ -93,6 +93,11 @@ class Pipeline {
     Bindings bound;
     if (!lowers(module, bound)) {
       bound = request_.bindings;
+      if (all_bound.is_block && !lowers(module, bound)) {  // a block of one GEMM is a kernel
+        result_.diagnostics->report(DiagId::E0361, all_bound.span, {all_bound.name});
+        keep(std::move(all_bound));
+        return false;
+      }
       auto epilogue = std::make_unique<EpilogueProgram>();
       if (!lower_to_epilogue(all_bound, *epilogue, *result_.diagnostics)) {
         keep(std::move(all_bound));
