@@ -44,7 +44,7 @@ verify_one() {
 }
 benchmark() { step "benchmark $*" python3 bench_gpu.py --dist "$here" "$@"; sed -n '/^==== benchmark/,$p' "$log" | tail -n 40; }
 
-bin/codac doctor || true
+bin/codac doctor --need cuda || { echo "no usable GPU here" >&2; exit 1; }
 if [ "$mode" = quick ]; then
   tests
   each_case verify_one
