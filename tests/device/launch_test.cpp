@@ -201,6 +201,7 @@ TEST_CASE("the driver takes the tensor maps that we think it takes") {
   if (!device) return;
   auto memory = DeviceBuffer::allocate(*device, 1 << 20);
   REQUIRE(memory.ok());
+  const ContextScope scope(*device);  // encoding asks for a current context
   TensorMapValues values;
   values.data_type = kCuTensorBfloat16;
   values.rank = 5;
