@@ -71,7 +71,8 @@ Expected<InputFiles> InputFiles::read(const ArgumentOptions& options) {
 
 Status InputFiles::solve(const std::vector<Param>& params, Bindings& dims) const {
   for (const auto& [name, tensor] : files_) {
-    auto known = std::find_if(params.begin(), params.end(), [&](const Param& p) { return p.name == name; });
+    auto known =
+        std::find_if(params.begin(), params.end(), [&, &name = name](const Param& p) { return p.name == name; });
     if (known == params.end() || known->role == Param::Role::Out) return bad("--in " + name + ": no such input");
     if (static_cast<int>(known->dims.size()) != tensor.view().shape.size()) {
       return bad("--in " + name + ": the file holds " + describe(tensor.view().dtype, tensor.view().shape) +
@@ -79,8 +80,9 @@ Status InputFiles::solve(const std::vector<Param>& params, Bindings& dims) const
     }
   }
   for (const auto& [name, word] : words_) {
-    bool known = std::any_of(params.begin(), params.end(),
-                             [&](const Param& p) { return p.name == name && p.role != Param::Role::Out; });
+    bool known = std::any_of(params.begin(), params.end(), [&, &name = name](const Param& p) {
+      return p.name == name && p.role != Param::Role::Out;
+    });
     if (!known) return bad("--in " + name + ": no such input");
   }
   // An extent that is linear in its one unknown symbol determines it; repeated, for one may need another.
