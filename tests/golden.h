@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dsl/diagnostics.h"
+#include "tests/source_root.h"
 
 namespace coda::golden {
 
@@ -41,7 +42,7 @@ inline void check(const std::filesystem::path& expected, const std::string& actu
 inline void check_folder(const std::string& folder,
                          const std::function<std::string(const std::string&, const std::string&)>& render) {
   std::vector<std::filesystem::path> programs;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(CODA_SOURCE_DIR) / folder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(source_root()) / folder)) {
     if (entry.path().extension() == ".coda") programs.push_back(entry.path());
   }
   std::sort(programs.begin(), programs.end());
@@ -56,7 +57,7 @@ inline void check_folder(const std::string& folder,
 inline std::vector<std::string> ids_without_golden(const std::string& prefix) {
   std::string seen;
   for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(std::filesystem::path(CODA_SOURCE_DIR) / "tests")) {
+       std::filesystem::recursive_directory_iterator(std::filesystem::path(source_root()) / "tests")) {
     const bool is_golden = entry.path().parent_path().filename() == "golden";
     if (is_golden && entry.path().extension() == ".expected") seen += read(entry.path());
   }

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "host_case.h"
+#include "tests/source_root.h"
 
 using namespace coda;
 using namespace coda::test;
@@ -11,7 +12,7 @@ using namespace coda::test;
 namespace {
 
 std::string example(const std::string& name) {
-  std::ifstream file(std::string(CODA_SOURCE_DIR) + "/examples/" + name);
+  std::ifstream file(source_root() + "/examples/" + name);
   std::ostringstream text;
   text << file.rdbuf();
   REQUIRE(file);

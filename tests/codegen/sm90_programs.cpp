@@ -5,13 +5,14 @@
 
 #include "compiler/elaborate/elaborate.h"
 #include "dsl/parser.h"
+#include "tests/source_root.h"
 
 namespace coda::test {
 namespace {
 
 std::string example(const std::string& name) {
   std::stringstream text;
-  text << std::ifstream(std::string(CODA_SOURCE_DIR) + "/examples/" + name + ".coda").rdbuf();
+  text << std::ifstream(source_root() + "/examples/" + name + ".coda").rdbuf();
   return text.str();
 }
 

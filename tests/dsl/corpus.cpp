@@ -5,6 +5,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/source_root.h"
+
 namespace coda {
 
 std::string read_file(const std::string& path) {
@@ -36,7 +38,7 @@ std::vector<CorpusText> fenced_blocks(const std::string& path) {
 std::vector<CorpusText> coda_files(const std::vector<std::string>& folders) {
   std::vector<CorpusText> files;
   for (const std::string& folder : folders) {
-    const std::filesystem::path root = std::filesystem::path(CODA_SOURCE_DIR) / folder;
+    const std::filesystem::path root = std::filesystem::path(source_root()) / folder;
     if (!std::filesystem::exists(root)) continue;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
       if (entry.path().extension() == ".coda")

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/dsl/one_file.h"
+#include "tests/source_root.h"
 
 using namespace coda;
 
@@ -16,7 +17,7 @@ std::string render(const std::string& name, const std::string& text) {
 }
 
 std::filesystem::path expected(const std::string& name) {
-  return std::filesystem::path(CODA_SOURCE_DIR) / kFolder / (name + ".expected");
+  return std::filesystem::path(source_root()) / kFolder / (name + ".expected");
 }
 
 }  // namespace

@@ -10,12 +10,13 @@
 #include "tests/dsl/corpus.h"
 #include "tests/dsl/one_file.h"
 #include "tests/dsl/peg.h"
+#include "tests/source_root.h"
 
 using namespace coda;
 
 namespace {
 
-const std::string kRoot = CODA_SOURCE_DIR;
+const std::string kRoot = source_root();
 
 const peg::Grammar& grammar() {
   static const std::unique_ptr<peg::Grammar> grammar = [] {

@@ -4,11 +4,12 @@
 #include "tests/dsl/corpus.h"
 #include "tests/dsl/one_file.h"
 #include "tests/dsl/peg.h"
+#include "tests/source_root.h"
 
 using namespace coda;
 
 TEST_CASE("every program of the language reference parses") {
-  const auto blocks = fenced_blocks(std::string(CODA_SOURCE_DIR) + "/grammar/README.md");
+  const auto blocks = fenced_blocks(source_root() + "/grammar/README.md");
   REQUIRE(blocks.size() >= 18);
   for (const CorpusText& block : blocks) {
     INFO(block.origin << "\n" << block.text);
@@ -20,9 +21,9 @@ TEST_CASE("every program of the language reference parses") {
 }
 
 TEST_CASE("the language reference names every keyword") {
-  const std::string page = read_file(std::string(CODA_SOURCE_DIR) + "/grammar/README.md");
+  const std::string page = read_file(source_root() + "/grammar/README.md");
   std::string error;
-  const auto grammar = peg::Grammar::read(read_file(std::string(CODA_SOURCE_DIR) + "/grammar/coda.peg"), error);
+  const auto grammar = peg::Grammar::read(read_file(source_root() + "/grammar/coda.peg"), error);
   REQUIRE(grammar);
   const size_t begin = page.find("keywords are `");
   REQUIRE(begin != std::string::npos);

@@ -12,12 +12,13 @@
 #include "compile.h"
 #include "compiler/ir/text.h"
 #include "dsl/parser.h"
+#include "tests/source_root.h"
 
 namespace coda {
 namespace {
 
 namespace fs = std::filesystem;
-const fs::path kFolder = fs::path(CODA_SOURCE_DIR) / "tests/elaborate/golden";
+const fs::path kFolder = fs::path(source_root()) / "tests/elaborate/golden";
 
 std::string read(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
@@ -80,7 +81,7 @@ fs::path expected_of(const fs::path& program) {
 
 std::vector<fs::path> programs() {
   std::vector<fs::path> paths;
-  for (const fs::path& folder : {kFolder, fs::path(CODA_SOURCE_DIR) / "examples"}) {
+  for (const fs::path& folder : {kFolder, fs::path(source_root()) / "examples"}) {
     for (const auto& entry : fs::directory_iterator(folder)) {
       if (entry.path().extension() == ".coda") paths.push_back(entry.path());
     }

@@ -5,12 +5,13 @@
 #include <sstream>
 
 #include "evaluate.h"
+#include "tests/source_root.h"
 
 namespace coda::test {
 namespace {
 
 std::string example(const std::string& name) {
-  std::ifstream stream(std::string(CODA_SOURCE_DIR) + "/examples/" + name);
+  std::ifstream stream(source_root() + "/examples/" + name);
   REQUIRE(stream);
   std::ostringstream text;
   text << stream.rdbuf();

@@ -4,11 +4,12 @@
 #include "compile.h"
 #include "dsl/parser.h"
 #include "tests/dsl/corpus.h"
+#include "tests/source_root.h"
 
 namespace coda::test {
 
 TEST_CASE("programs of the language reference elaborate") {
-  const auto blocks = fenced_blocks(std::string(CODA_SOURCE_DIR) + "/grammar/README.md");
+  const auto blocks = fenced_blocks(source_root() + "/grammar/README.md");
   int supported = 0;
   for (const CorpusText& block : blocks) {
     SourceMap sources;

@@ -10,12 +10,13 @@
 #include "compiler/elaborate/elaborate.h"
 #include "compiler/epilogue/epilogue.h"
 #include "dsl/parser.h"
+#include "tests/source_root.h"
 
 namespace coda {
 namespace {
 
 namespace fs = std::filesystem;
-const fs::path kFolder = fs::path(CODA_SOURCE_DIR) / "tests/epilogue/golden";
+const fs::path kFolder = fs::path(source_root()) / "tests/epilogue/golden";
 
 std::string read(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);

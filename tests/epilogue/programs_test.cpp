@@ -5,13 +5,14 @@
 #include <sstream>
 
 #include "cases.h"
+#include "tests/source_root.h"
 
 namespace coda::test {
 
 namespace {
 
 std::string example(const std::string& name) {
-  std::ifstream stream(std::string(CODA_SOURCE_DIR) + "/examples/" + name + ".coda");
+  std::ifstream stream(source_root() + "/examples/" + name + ".coda");
   std::ostringstream text;
   text << stream.rdbuf();
   return text.str();

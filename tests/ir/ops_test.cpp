@@ -11,6 +11,7 @@
 #include "compiler/ir/meaning.h"
 #include "compiler/ops/op.h"
 #include "scalar_emitter.h"
+#include "tests/source_root.h"
 
 using namespace coda;
 using namespace coda::test;
@@ -20,7 +21,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<std::vector<double>> oracle(std::string_view name) {
-  std::ifstream file(std::string(CODA_SOURCE_DIR) + "/tests/ir/oracle/" + std::string(name) + ".txt");
+  std::ifstream file(source_root() + "/tests/ir/oracle/" + std::string(name) + ".txt");
   std::vector<std::vector<double>> rows;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;

@@ -9,6 +9,7 @@
 
 #include "compiler/ops/op.h"
 #include "scalar_emitter.h"
+#include "tests/source_root.h"
 
 using namespace coda;
 using namespace coda::test;
@@ -79,7 +80,7 @@ TEST_CASE("reductions of nothing are their identities") {
 
 TEST_CASE("logsumexp agrees with an outside library at any offset") {
   const Reduction& lse = *find_reduction("logsumexp");
-  std::ifstream file(std::string(CODA_SOURCE_DIR) + "/tests/ir/oracle/logsumexp.txt");
+  std::ifstream file(source_root() + "/tests/ir/oracle/logsumexp.txt");
   int rows = 0;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;

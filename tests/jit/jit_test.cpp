@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "runtime/assemble.h"
+#include "tests/source_root.h"
 
 using namespace coda;
 
@@ -28,7 +29,7 @@ CompileRequest request(const std::string& text, const std::string& target, Stage
 
 CompileRequest example(const std::string& file, const std::string& target, Stage stage) {
   CompileRequest result;
-  result.path = std::string(CODA_SOURCE_DIR) + "/examples/" + file;
+  result.path = source_root() + "/examples/" + file;
   result.target = target;
   result.stage = stage;
   return result;
@@ -41,7 +42,7 @@ struct Case {
 };
 std::vector<Case> cases() {
   std::vector<Case> result;
-  std::ifstream file(std::string(CODA_SOURCE_DIR) + "/tools/gpu_cases.txt");
+  std::ifstream file(source_root() + "/tools/gpu_cases.txt");
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
     std::vector<std::string> fields;

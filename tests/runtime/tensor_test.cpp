@@ -8,6 +8,7 @@
 #include "runtime/options.h"
 #include "runtime/tensor_map.h"
 #include "tests/runtime/scratch_folder.h"
+#include "tests/source_root.h"
 
 using namespace coda;
 
@@ -130,7 +131,7 @@ TEST_CASE("options have defaults, and wrong numbers fall back to them") {
 
 TEST_CASE("the documented table of variables is the one that is read") {
   std::stringstream page;
-  page << std::ifstream(CODA_SOURCE_DIR "/docs/embedding.md").rdbuf();
+  page << std::ifstream(source_root() + "/docs/embedding.md").rdbuf();
   REQUIRE_FALSE(page.str().empty());
   for (const OptionInfo& info : option_table()) {
     if (!info.name.starts_with("CODA_")) continue;
@@ -142,7 +143,7 @@ TEST_CASE("the documented table of variables is the one that is read") {
 
 TEST_CASE("the environment is read in one place") {
   for (const char* folder : {"dsl", "compiler", "runtime", "tools"}) {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(CODA_SOURCE_DIR "/") + folder)) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator((source_root() + "/") + folder)) {
       if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
       if (entry.path().filename() == "options.cpp") continue;
       std::stringstream text;

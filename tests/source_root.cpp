@@ -1,0 +1,3 @@
+#include "tests/source_root.h"
+
+std::string source_root() { return CODA_SOURCE_DIR; }
