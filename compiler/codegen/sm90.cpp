@@ -128,7 +128,7 @@ std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm
   if (options.keep_llvm) result.llvm = builder.llvm_text();
   auto ptx = builder.to_ptx(kCpu, kFeatures, &error);
   if (!ptx) {
-    diagnostics.report(DiagId::E0406, where, {error});
+    diagnostics.report(DiagId::E0502, where, {kCpu, "LLVM refused it, a defect of the compiler: " + error});
     return std::nullopt;
   }
   result.ptx = std::move(*ptx);

@@ -65,7 +65,7 @@ class ProbeHooks final : public EvalHooks {
   Val load(int, std::span<const Coord>, Val) override { return emitter_.fresh(); }
   Val accumulator(const Coord& row, const Coord& column, Val) override {
     if (!fragment_.row_slot(row)) fail("an element of another row");
-    if (!fragment_.find(column)) fail("the column " + fragment_.space().to_text(column));
+    if (!fragment_.find(column)) fail("a column of the product that another thread holds");
     return emitter_.fresh();
   }
   Val reduce_in_tile(const TileReduction& request) override {
