@@ -12,7 +12,7 @@ for argument in "$@"; do
   esac
 done
 [ $build -eq 0 ] || tools/build.sh release
-rm -rf dist/bin dist/lib dist/include dist/examples dist/programs
+rm -rf dist/bin dist/lib dist/include dist/share dist/examples dist/programs
 cmake --install build/release --strip --prefix dist >/dev/null
 cp -r examples dist/examples
 cp tools/gpu_check.sh tools/bench_gpu.py examples/python/coda.py tools/gpu_cases.txt tools/cases.sh dist/

@@ -3,7 +3,7 @@ add_library(coda_fake_cuda SHARED ${CMAKE_CURRENT_LIST_DIR}/fake_cuda.cpp)
 target_link_libraries(coda_fake_cuda PRIVATE coda_options)
 coda_old_system(coda_fake_cuda)
 target_link_libraries(test_runtime PRIVATE coda_fake_cuda)
-install(TARGETS coda_fake_cuda LIBRARY DESTINATION lib)
+install(TARGETS coda_fake_cuda LIBRARY DESTINATION lib COMPONENT tests)
 
 # Our table of the driver's ABI is compared with the real header where there is one.
 find_path(CODA_CUDA_HEADER cuda.h PATHS /usr/local/cuda/include)
