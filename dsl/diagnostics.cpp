@@ -128,6 +128,15 @@ Diagnostic& Diagnostics::report(DiagId id, Span span, std::vector<std::string> a
   return list_.back();
 }
 
+void Diagnostics::append(const Diagnostics& other) {
+  for (const Diagnostic& diagnostic : other.list_) {
+    const Span& span = diagnostic.span;
+    if (!seen_.insert({diagnostic.id, span.file, span.begin, span.end}).second) continue;
+    if (diagnostic.severity == Severity::Error) ++errors_;
+    list_.push_back(diagnostic);
+  }
+}
+
 std::string Diagnostics::render_text() const {
   std::ostringstream out;
   for (const Diagnostic* diagnostic : in_order(list_)) {

@@ -49,6 +49,9 @@ class Diagnostics {
   /// until the next report and serves to attach notes. An error at a span that already has the same id is dropped.
   Diagnostic& report(DiagId id, Span span, std::vector<std::string> arguments = {});
 
+  /// Adds what `other`, over the same sources, has collected.
+  void append(const Diagnostics& other);
+
   bool has_errors() const { return errors_ > 0; }
   const std::vector<Diagnostic>& all() const { return list_; }
   /// Sorted by position: `path:line:col: error[E0312]: …`, the source line, a caret range, notes, the way out.

@@ -50,6 +50,10 @@ Status LaunchPlan::bind(std::span<const Argument> arguments, int device, Binding
   if (Status status = check_shapes(arguments, binding); !status.ok()) return status;
   if (Status status = check_facts(binding); !status.ok()) return status;
   if (Status status = check_overlap(arguments, binding); !status.ok()) return status;
+  return fill(arguments, binding);
+}
+
+Status LaunchPlan::fill(std::span<const Argument> arguments, Binding& binding) const {
   if (Status status = fill_words(arguments, binding); !status.ok()) return status;
   return fill_geometry(arguments, binding);
 }

@@ -50,12 +50,19 @@ class LaunchPlan {
   /// `given` are values for symbols besides the image's own `bound`. Fails for a symbol that nothing determines.
   static Expected<LaunchPlan> create(std::shared_ptr<const KernelImage> image, const Bindings& given = {});
 
+  /// For a step of a plan, whose symbols' values come from the plan: fill() only.
+  static Expected<LaunchPlan> create_step(std::shared_ptr<const KernelImage> image);
+
   const KernelImage& image() const { return *image_; }
   const std::vector<std::string>& symbols() const { return symbols_; }
-  std::optional<int> param_index(std::string_view name) const;
+  /// Whether the code is told the stride of the parameter's last axis, so that it may be any.
+  bool takes_any_last_stride(size_t param) const { return any_last_stride_[param]; }
 
   /// Fills `binding` from the arguments, which must be on `device`. Allocates only on failure and while growing.
   Status bind(std::span<const Argument> arguments, int device, Binding& binding) const;
+
+  /// What bind() does after its checks, for arguments that are known to fit and a binding that holds the symbols.
+  Status fill(std::span<const Argument> arguments, Binding& binding) const;
 
   /// Fills the words of kind Workspace.
   void set_workspaces(std::span<void* const> addresses, Binding& binding) const;
@@ -116,7 +123,7 @@ class LaunchPlan {
   std::vector<std::vector<DimProgram>> condition_extents_;
   std::vector<MapDims> map_dims_;
   std::vector<Workspace> workspaces_;
-  std::vector<bool> any_last_stride_;  ///< by param: the code is told the last axis's stride, so it may be any
+  std::vector<bool> any_last_stride_;  ///< by param
   DimProgram rows_, depth_;
   std::vector<DimProgram> region_columns_;
 };

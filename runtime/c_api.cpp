@@ -14,7 +14,7 @@ namespace {
 
 Status null_argument() { return {Code::InvalidArgument, "a pointer is null"}; }
 
-Status no_param(const KernelImage& image, const std::string& name) {
+Status no_param(const Signature& image, const std::string& name) {
   std::string names;
   for (const ParamSpec& param : image.params) names += (names.empty() ? "" : ", ") + param.name;
   return {Code::InvalidArgument, "kernel '" + image.name + "' has no parameter '" + name + "'; it has " + names};
@@ -57,13 +57,13 @@ Status read_argument(const std::string& name, const coda_argument& argument, Arg
 }
 
 /// Puts the arguments in the order of the parameters.
-Status order_arguments(const LaunchPlan& plan, std::span<const coda_argument> given, std::vector<Argument>& ordered) {
-  const KernelImage& image = plan.image();
+Status order_arguments(const Kernel& kernel, std::span<const coda_argument> given, std::vector<Argument>& ordered) {
+  const Signature& image = kernel.signature();
   ordered.assign(image.params.size(), std::monostate());
   for (size_t i = 0; i < given.size(); ++i) {
     std::optional<int> index;
     if (given[i].name) {
-      index = plan.param_index(given[i].name);
+      index = kernel.param_index(given[i].name);
       if (!index) return no_param(image, given[i].name);
     } else if (i < image.params.size()) {
       index = static_cast<int>(i);
@@ -81,9 +81,26 @@ Status order_arguments(const LaunchPlan& plan, std::span<const coda_argument> gi
 
 thread_local std::string last_error;
 
-Status keep_image(Expected<KernelImage> loaded, coda_image** out) {
+/// The arguments of one call in order; one a thread, so that calls do not allocate.
+std::vector<Argument>& thread_arguments() {
+  thread_local std::vector<Argument> ordered;
+  return ordered;
+}
+
+/// Calls `use` with the arguments in order.
+template <class F>
+coda_code with_arguments(const coda_kernel* kernel, const coda_argument* arguments, size_t count, F use) {
+  return guarded([&]() -> Status {
+    if (!kernel || (count > 0 && !arguments)) return null_argument();
+    std::vector<Argument>& ordered = thread_arguments();
+    Status status = order_arguments(*kernel->kernel, {arguments, count}, ordered);
+    return status.ok() ? use(std::span<const Argument>(ordered)) : status;
+  });
+}
+
+Status keep_image(Expected<Image> loaded, coda_image** out) {
   if (!loaded) return loaded.status();
-  *out = new coda_image{std::make_shared<KernelImage>(std::move(*loaded))};
+  *out = new coda_image{std::make_shared<Image>(std::move(*loaded))};
   return {};
 }
 
@@ -118,7 +135,7 @@ coda_code coda_image_load(const char* path, coda_image** out) {
 coda_code coda_image_from_bytes(const void* bytes, size_t size, coda_image** out) {
   return guarded([&] {
     if (!bytes || !out) return null_argument();
-    return keep_image(image_from_bytes({static_cast<const uint8_t*>(bytes), size}), out);
+    return keep_image(any_image_from_bytes({static_cast<const uint8_t*>(bytes), size}), out);
   });
 }
 
@@ -128,11 +145,13 @@ coda_code coda_image_save(const coda_image* image, const char* path) {
 
 void coda_image_free(coda_image* image) { delete image; }
 
-const char* coda_image_name(const coda_image* image) { return image->image->name.c_str(); }
+const char* coda_image_name(const coda_image* image) { return image->signature().name.c_str(); }
 
-const char* coda_image_target(const coda_image* image) { return image->image->target.c_str(); }
+const char* coda_image_target(const coda_image* image) { return image->signature().target.c_str(); }
 
-int32_t coda_image_param_count(const coda_image* image) { return static_cast<int32_t>(image->image->params.size()); }
+int32_t coda_image_param_count(const coda_image* image) {
+  return static_cast<int32_t>(image->signature().params.size());
+}
 
 coda_code coda_image_param(const coda_image* image, int32_t index, coda_param* out) {
   return guarded([&]() -> Status {
@@ -140,7 +159,7 @@ coda_code coda_image_param(const coda_image* image, int32_t index, coda_param* o
     if (index < 0 || index >= coda_image_param_count(image)) {
       return {Code::InvalidArgument, "there is no parameter " + std::to_string(index)};
     }
-    const ParamSpec& param = image->image->params[static_cast<size_t>(index)];
+    const ParamSpec& param = image->signature().params[static_cast<size_t>(index)];
     *out = {param.name.c_str(), static_cast<coda_role>(param.role), static_cast<coda_dtype>(param.dtype),
             static_cast<int32_t>(param.extents.size()), param.default_value.has_value()};
     return {};
@@ -149,7 +168,7 @@ coda_code coda_image_param(const coda_image* image, int32_t index, coda_param* o
 
 const char* coda_image_param_dim(const coda_image* image, int32_t index, int32_t axis) {
   if (!image || index < 0 || index >= coda_image_param_count(image)) return nullptr;
-  const auto& extents = image->image->params[static_cast<size_t>(index)].extents;
+  const auto& extents = image->signature().params[static_cast<size_t>(index)].extents;
   if (axis < 0 || axis >= static_cast<int32_t>(extents.size())) return nullptr;
   return extents[static_cast<size_t>(axis)].text().c_str();
 }
@@ -169,12 +188,50 @@ coda_code coda_prepare(const coda_image* image, int32_t device, const coda_bindi
 void coda_kernel_free(coda_kernel* kernel) { delete kernel; }
 
 coda_code coda_launch(coda_kernel* kernel, const coda_argument* arguments, size_t count, void* stream) {
-  return guarded([&]() -> Status {
-    thread_local std::vector<Argument> ordered;
-    if (!kernel || (count > 0 && !arguments)) return null_argument();
-    if (Status status = order_arguments(kernel->kernel->plan(), {arguments, count}, ordered); !status.ok()) {
-      return status;
-    }
-    return kernel->kernel->launch(ordered, stream);
+  return coda_launch_in(kernel, arguments, count, stream, nullptr, 0);
+}
+
+coda_code coda_launch_in(coda_kernel* kernel, const coda_argument* arguments, size_t count, void* stream,
+                         void* workspace, size_t bytes) {
+  return with_arguments(kernel, arguments, count, [&](std::span<const Argument> ordered) {
+    return kernel->kernel->launch(ordered, stream, {workspace, bytes});
   });
 }
+
+coda_code coda_workspace_bytes(const coda_kernel* kernel, const coda_argument* arguments, size_t count, size_t* out) {
+  return with_arguments(kernel, arguments, count, [&](std::span<const Argument> ordered) -> Status {
+    if (!out) return null_argument();
+    auto bytes = kernel->kernel->workspace_bytes(ordered);
+    if (bytes) *out = static_cast<size_t>(*bytes);
+    return bytes.status();
+  });
+}
+
+coda_code coda_fold(coda_kernel* kernel, const coda_argument* arguments, size_t count, void* stream) {
+  return with_arguments(kernel, arguments, count,
+                        [&](std::span<const Argument> ordered) { return kernel->kernel->fold(ordered, stream); });
+}
+
+coda_code coda_weights_changed(coda_kernel* kernel) {
+  return guarded([&]() -> Status {
+    if (!kernel) return null_argument();
+    kernel->kernel->weights_changed();
+    return {};
+  });
+}
+
+coda_code coda_record(coda_kernel* kernel, const coda_argument* arguments, size_t count, coda_recording** out) {
+  return with_arguments(kernel, arguments, count, [&](std::span<const Argument> ordered) -> Status {
+    if (!out) return null_argument();
+    auto recording = record(*kernel->kernel, ordered);
+    if (!recording) return recording.status();
+    *out = new coda_recording{std::move(*recording)};
+    return {};
+  });
+}
+
+coda_code coda_recording_launch(coda_recording* recording, void* stream) {
+  return guarded([&] { return recording ? recording->recording->launch(stream) : null_argument(); });
+}
+
+void coda_recording_free(coda_recording* recording) { delete recording; }

@@ -7,13 +7,17 @@
 
 #include "coda/coda_c.h"
 #include "coda/status.h"
-#include "runtime/kernel.h"
+#include "runtime/recording.h"
 
 struct coda_image {
-  std::shared_ptr<const coda::KernelImage> image;
+  std::shared_ptr<const coda::Image> image;
+  const coda::Signature& signature() const { return coda::signature(*image); }
 };
 struct coda_kernel {
   std::unique_ptr<coda::Kernel> kernel;
+};
+struct coda_recording {
+  std::unique_ptr<coda::Recording> recording;
 };
 
 namespace coda {

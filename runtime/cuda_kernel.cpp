@@ -1,10 +1,10 @@
-#include "runtime/cuda_kernel.h"
-
+// Kernels on a CUDA device.
 #include <algorithm>
 #include <array>
 
 #include "runtime/assemble.h"
-#include "runtime/options.h"
+#include "runtime/device_pointers.h"
+#include "runtime/loaded_kernel.h"
 #include "runtime/tensor_map.h"
 #include "runtime/workspace.h"
 
@@ -59,14 +59,14 @@ class Module {
   CuFunction function_ = nullptr;
 };
 
-class CudaKernel : public Kernel {
+class CudaKernel : public LoadedKernel {
  public:
   CudaKernel(LaunchPlan plan, const Device& device)
-      : Kernel(std::move(plan), device.ordinal()),
+      : LoadedKernel(std::move(plan), device.ordinal()),
         device_(device),
         module_(device),
         workspaces_(device, image().workspaces),
-        check_pointers_(option_number(Option::CheckPointers, 1) != 0) {}
+        pointers_(device) {}
 
   Status load() {
     auto code = device_code(image());
@@ -74,12 +74,13 @@ class CudaKernel : public Kernel {
     return module_.load(*code, image());
   }
 
-  Status launch(std::span<const Argument> arguments, void* stream) override;
+  using Kernel::launch;
+  Status launch(std::span<const Argument> arguments, void* stream, Workspace workspace) override;
+  /// Kernels count rows, columns, depth and tiles in 32 bits.
+  Status admit(std::span<const Argument> arguments, const Binding& binding) const override;
+  Status enqueue(std::span<const Argument> arguments, Binding& binding, void* stream) override;
 
  private:
-  /// Kernels count rows, columns, depth and tiles in 32 bits.
-  Status check_extents(std::span<const Argument> arguments, const Binding& binding) const;
-  Status check_pointers(std::span<const Argument> arguments) const;
   /// Fills the tensor maps and the words that depend on them and on the workspaces.
   Status fill_parameters(std::span<const Argument> arguments, CuStream stream, Binding& binding,
                          std::vector<CuTensorMap>& block);
@@ -88,10 +89,10 @@ class CudaKernel : public Kernel {
   const Device& device_;
   Module module_;
   WorkspacePool workspaces_;
-  bool check_pointers_;
+  DevicePointers pointers_;
 };
 
-Status CudaKernel::check_extents(std::span<const Argument> arguments, const Binding& binding) const {
+Status CudaKernel::admit(std::span<const Argument> arguments, const Binding& binding) const {
   constexpr int64_t kMost = (int64_t{1} << 31) - (int64_t{1} << 16);  // room for the last tile to reach beyond
   auto too_large = [&](const std::string& what, int64_t value) {
     return Status(Code::Unsupported, "kernel '" + image().name + "': " + what + " is " + std::to_string(value) +
@@ -110,30 +111,6 @@ Status CudaKernel::check_extents(std::span<const Argument> arguments, const Bind
       if (view->shape[axis] > kMost) {
         return too_large("axis " + std::to_string(axis) + " of '" + image().params[i].name + "'", view->shape[axis]);
       }
-    }
-  }
-  return {};
-}
-
-Status CudaKernel::check_pointers(std::span<const Argument> arguments) const {
-  const Driver& cu = device_.cu();
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const auto* view = std::get_if<TensorView>(&arguments[i]);
-    if (!view || element_count(view->shape).value_or(0) == 0) continue;
-    const std::string& name = image().params[i].name;
-    const auto address = reinterpret_cast<CuDevicePtr>(view->data);
-    unsigned kind = 0;
-    const CuResult result = cu.cuPointerGetAttribute.raw(&kind, kCuPointerMemoryType, address);
-    if (result == kCuInvalidValue || kind == kCuMemoryHost) {
-      return argument_error(name, "its address is not device memory, though it was said to be on CUDA device " +
-                                      std::to_string(device()));
-    }
-    if (result != kCuSuccess) return cu.check(result, "cuPointerGetAttribute");
-    int ordinal = 0;
-    if (Status status = cu.cuPointerGetAttribute(&ordinal, kCuPointerDevice, address); !status.ok()) return status;
-    if (ordinal != device()) {
-      return argument_error(name, "its address is memory of CUDA device " + std::to_string(ordinal) +
-                                      ", expected of device " + std::to_string(device()));
     }
   }
   return {};
@@ -167,21 +144,23 @@ int64_t CudaKernel::grid(const Binding& binding) const {
   return std::clamp<int64_t>(binding.tiles / cluster, 1, most) * cluster;
 }
 
-Status CudaKernel::launch(std::span<const Argument> arguments, void* stream_handle) {
-  // One of each a thread: after a thread's first launches nothing here allocates.
-  thread_local Binding binding;
-  thread_local std::vector<CuTensorMap> block;
-
+Status CudaKernel::launch(std::span<const Argument> arguments, void* stream, Workspace) {
+  thread_local Binding binding;  // one a thread: after a thread's first launches nothing here allocates
   if (device_.cu().forked()) return device_.cu().forked_status();
   if (Status status = plan().bind(arguments, device(), binding); !status.ok()) return status;
   if (!binding.has_output) return {};
-  if (Status status = check_extents(arguments, binding); !status.ok()) return status;
-
+  if (Status status = admit(arguments, binding); !status.ok()) return status;
   const ContextScope scope(device_);
   if (!scope.status().ok()) return scope.status();
-  if (check_pointers_) {
-    if (Status status = check_pointers(arguments); !status.ok()) return status;
-  }
+  if (Status status = pointers_.check(signature(), arguments); !status.ok()) return status;
+  return enqueue(arguments, binding, stream);
+}
+
+Status CudaKernel::enqueue(std::span<const Argument> arguments, Binding& binding, void* stream_handle) {
+  thread_local std::vector<CuTensorMap> block;
+  if (!binding.has_output) return {};
+  const ContextScope scope(device_);
+  if (!scope.status().ok()) return scope.status();
   const auto stream = static_cast<CuStream>(stream_handle);
   // The kernel's parameters: the maps, then the words as one. The driver places them (a map is aligned to 64 bytes, and
   // the parameter space does not begin at a multiple of that).
@@ -200,7 +179,7 @@ Status CudaKernel::launch(std::span<const Argument> arguments, void* stream_hand
 
 }  // namespace
 
-Expected<std::unique_ptr<Kernel>> prepare_cuda(LaunchPlan plan, const Device& device) {
+Expected<std::unique_ptr<LoadedKernel>> load_cuda(LaunchPlan plan, const Device& device) {
   const KernelImage& image = plan.image();
   if (Status status = device.runs(image.target); !status.ok()) return status;
   if (image.shared_bytes > device.shared_bytes()) {
@@ -213,7 +192,7 @@ Expected<std::unique_ptr<Kernel>> prepare_cuda(LaunchPlan plan, const Device& de
   }
   auto kernel = std::make_unique<CudaKernel>(std::move(plan), device);
   if (Status status = kernel->load(); !status.ok()) return status.with_context("kernel '" + kernel->image().name + "'");
-  return std::unique_ptr<Kernel>(std::move(kernel));
+  return std::unique_ptr<LoadedKernel>(std::move(kernel));
 }
 
 }  // namespace coda

@@ -19,13 +19,20 @@ Status find(const HostObject& object, const std::string& name, Function& out) {
   return {Code::Corrupt, "the host image has no function '" + name + "'"};
 }
 
-class HostKernel : public Kernel {
+class HostKernel : public LoadedKernel {
  public:
-  HostKernel(LaunchPlan plan, HostCode code) : Kernel(std::move(plan), kHostDevice), code_(std::move(code)) {}
+  HostKernel(LaunchPlan plan, HostCode code) : LoadedKernel(std::move(plan), kHostDevice), code_(std::move(code)) {}
 
-  Status launch(std::span<const Argument> arguments, void*) override {
+  using Kernel::launch;
+  Status launch(std::span<const Argument> arguments, void* stream, Workspace) override {
     thread_local Binding binding;
-    if (Status status = this->plan().bind(arguments, kHostDevice, binding); !status.ok()) return status;
+    if (Status status = plan().bind(arguments, kHostDevice, binding); !status.ok()) return status;
+    return enqueue(arguments, binding, stream);
+  }
+
+  Status admit(std::span<const Argument>, const Binding&) const override { return {}; }
+
+  Status enqueue(std::span<const Argument>, Binding& binding, void*) override {
     if (!binding.has_output) return {};
     HostPool& pool = HostPool::shared();
     const auto lock = pool.lock();
@@ -39,7 +46,7 @@ class HostKernel : public Kernel {
       }
       addresses.push_back(memory);
     }
-    this->plan().set_workspaces(addresses, binding);
+    plan().set_workspaces(addresses, binding);
     return code_.run(binding.words.data(), pool);
   }
 
@@ -82,10 +89,10 @@ Status HostCode::run(const int64_t* words, HostPool& pool) const {
   return {};
 }
 
-Expected<std::unique_ptr<Kernel>> prepare_host(LaunchPlan plan) {
+Expected<std::unique_ptr<LoadedKernel>> load_host(LaunchPlan plan) {
   auto code = HostCode::load(plan.image());
   if (!code) return code.status();
-  return std::unique_ptr<Kernel>(std::make_unique<HostKernel>(std::move(plan), std::move(*code)));
+  return std::unique_ptr<LoadedKernel>(std::make_unique<HostKernel>(std::move(plan), std::move(*code)));
 }
 
 }  // namespace coda

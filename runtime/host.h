@@ -7,7 +7,7 @@
 #include "runtime/host_abi.h"
 #include "runtime/host_object.h"
 #include "runtime/host_pool.h"
-#include "runtime/kernel.h"
+#include "runtime/loaded_kernel.h"
 
 namespace coda {
 
@@ -26,8 +26,5 @@ class HostCode {
   HostFinishFn finish_ = nullptr;
   std::vector<HostTileFn> tiles_;
 };
-
-/// What `prepare` uses for images of target "host".
-Expected<std::unique_ptr<Kernel>> prepare_host(LaunchPlan plan);
 
 }  // namespace coda

@@ -1,22 +1,69 @@
 #include "runtime/kernel.h"
 
-#include "runtime/cuda_kernel.h"
-#include "runtime/host.h"
+#include "runtime/device.h"
+#include "runtime/loaded_kernel.h"
+#include "runtime/planned_kernel.h"
 
 namespace coda {
 
-Expected<std::unique_ptr<Kernel>> prepare(std::shared_ptr<const KernelImage> image, int device, const Bindings& given) {
-  const bool for_host = image->target == "host";
-  if (for_host != (device == kHostDevice)) {
-    return Status(Code::Unsupported, "kernel '" + image->name + "' is compiled for " + image->target + ", not for " +
-                                         (for_host ? "CUDA device " + std::to_string(device) : "the host"));
-  }
-  auto plan = LaunchPlan::create(image, given);
-  if (!plan) return plan.status();
-  if (for_host) return prepare_host(std::move(*plan));
+namespace {
+
+Status check_place(const Signature& signature, int device) {
+  const bool for_host = signature.target == "host";
+  if (for_host == (device == kHostDevice)) return {};
+  return {Code::Unsupported, "'" + signature.name + "' is compiled for " + signature.target + ", not for " +
+                                 (for_host ? "CUDA device " + std::to_string(device) : "the host")};
+}
+
+Expected<std::unique_ptr<LoadedKernel>> load(LaunchPlan plan, int device) {
+  if (device == kHostDevice) return load_host(std::move(plan));
   auto opened = Device::get(device);
   if (!opened) return opened.status();
-  return prepare_cuda(std::move(*plan), **opened);
+  return load_cuda(std::move(plan), **opened);
+}
+
+}  // namespace
+
+std::optional<int> Kernel::param_index(std::string_view name) const {
+  const auto& params = signature().params;
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (params[i].name == name) return static_cast<int>(i);
+  }
+  return std::nullopt;
+}
+
+Expected<std::unique_ptr<Kernel>> prepare(std::shared_ptr<const KernelImage> image, int device, const Bindings& given) {
+  if (Status status = check_place(*image, device); !status.ok()) return status;
+  auto plan = LaunchPlan::create(std::move(image), given);
+  if (!plan) return plan.status();
+  auto kernel = load(std::move(*plan), device);
+  if (!kernel) return kernel.status();
+  return std::unique_ptr<Kernel>(std::move(*kernel));
+}
+
+Expected<std::unique_ptr<Kernel>> prepare(std::shared_ptr<const PlanImage> image, int device, const Bindings& given) {
+  if (Status status = check_place(*image, device); !status.ok()) return status;
+  auto layout = PlanLayout::create(std::move(image), given);
+  if (!layout) return layout.status();
+  std::vector<std::unique_ptr<LoadedKernel>> kernels;
+  for (size_t step = 0; step < layout->image().steps.size(); ++step) {
+    auto plan = layout->take_kernel(step);
+    auto kernel = load(std::move(plan), device);
+    if (!kernel) return kernel.status();
+    kernels.push_back(std::move(*kernel));
+  }
+  auto memory = device == kHostDevice ? host_plan_memory() : cuda_plan_memory(device);
+  if (!memory) return memory.status();
+  return std::unique_ptr<Kernel>(
+      std::make_unique<PlannedKernel>(std::move(*layout), std::move(kernels), std::move(*memory), device));
+}
+
+Expected<std::unique_ptr<Kernel>> prepare(std::shared_ptr<const Image> image, int device, const Bindings& given) {
+  return std::visit(
+      [&](const auto& kind) {
+        return prepare(std::shared_ptr<const std::decay_t<decltype(kind)>>(image, &kind), device, given);
+      },
+      *image);
 }
 
 }  // namespace coda

@@ -16,11 +16,12 @@ Expected<LaunchPlan> LaunchPlan::create(std::shared_ptr<const KernelImage> image
   return plan;
 }
 
-std::optional<int> LaunchPlan::param_index(std::string_view name) const {
-  for (size_t i = 0; i < image_->params.size(); ++i) {
-    if (image_->params[i].name == name) return static_cast<int>(i);
-  }
-  return std::nullopt;
+Expected<LaunchPlan> LaunchPlan::create_step(std::shared_ptr<const KernelImage> image) {
+  if (Status status = check_image(*image); !status.ok()) return status;
+  LaunchPlan plan;
+  plan.image_ = std::move(image);
+  if (Status status = plan.compile({}); !status.ok()) return status;
+  return plan;
 }
 
 namespace {

@@ -272,7 +272,7 @@ def main():
     print(f"{'case':<10} {'M x N x K':<18} {'error':<7}{heads}", flush=True)
     results, failed = [], 0
     for name, _, dims in read_cases(args.dist / "gpu_cases.txt"):
-        if args.only and name not in args.only.split(","):
+        if name not in CASES or (args.only and name not in args.only.split(",")):
             continue
         try:
             results.append(run_case(coda, args.dist, name, dims, args))

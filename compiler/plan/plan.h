@@ -7,7 +7,7 @@
 
 #include "compiler/epilogue/law.h"
 #include "compiler/ir/graph.h"
-#include "compiler/rewrite/sizes.h"
+#include "runtime/format/dim.h"
 
 namespace coda {
 

@@ -161,7 +161,7 @@ class Search {
 
   const Program& block_;
   const PlanOptions& options_;
-  Sizes sizes_;
+  SizeHints sizes_;
   DimFacts facts_;
   Graph graph_;
   Algebra algebra_;

@@ -20,7 +20,7 @@ struct Term {
 
 class Algebra {
  public:
-  Algebra(Graph& graph, const Sizes& sizes, const DimFacts& facts) : graph_(graph), sizes_(sizes), facts_(facts) {}
+  Algebra(Graph& graph, const SizeHints& sizes, const DimFacts& facts) : graph_(graph), sizes_(sizes), facts_(facts) {}
 
   /// Sum over `over` of the product of `factors`.
   NodeId product(std::vector<NodeId> factors, std::vector<NamedDim> over = {}, Span span = {});
@@ -49,14 +49,14 @@ class Algebra {
 
   Graph& graph() { return graph_; }
   const Graph& graph() const { return graph_; }
-  const Sizes& sizes() const { return sizes_; }
+  const SizeHints& sizes() const { return sizes_; }
 
  private:
   NodeId scaled(double coefficient, NodeId node, Span span);
   NodeId summed(std::vector<NodeId> factors, std::vector<NamedDim> over, Span span);
 
   Graph& graph_;
-  const Sizes& sizes_;
+  const SizeHints& sizes_;
   const DimFacts& facts_;
 };
 

@@ -8,10 +8,10 @@
 
 namespace coda {
 
-class Sizes {
+class SizeHints {
  public:
   /// Symbols that `hints` does not give count as `fallback`.
-  explicit Sizes(Bindings hints, int64_t fallback = 4096) : hints_(std::move(hints)), fallback_(fallback) {}
+  explicit SizeHints(Bindings hints, int64_t fallback = 4096) : hints_(std::move(hints)), fallback_(fallback) {}
 
   double extent(const Dim& dim) const {
     Bindings all = hints_;

@@ -1,8 +1,10 @@
-"""coda from Python: compile or load a kernel, launch it on PyTorch tensors (or NumPy arrays, on the host).
+"""coda from Python: compile or load a kernel or a block, launch it on PyTorch tensors (or NumPy arrays, on the host).
 
     import coda, torch
     kernel = coda.compile(open("gate_up.coda").read(), target="sm_90a").prepare(0)
     kernel(x=x, w=w, rstd=rstd, act=act)          # on PyTorch's current stream
+    replay = kernel.record(x=x, w=w, rstd=rstd, act=act)    # the same launch as one CUDA graph
+    replay()
 
 One file over libcoda.so's C interface; found through CODA_LIBRARY, or beside this file, or by the system's loader.
 """
@@ -52,10 +54,14 @@ def _load():
         raise Error(f"{path} has C interface {library.coda_abi_version()}, this file is for {_ABI_VERSION}")
     for name in ("coda_error", "coda_image_name", "coda_image_target", "coda_image_param_dim"):
         getattr(library, name).restype = C.c_char_p
-    for name in ("coda_image_free", "coda_kernel_free"):
+    for name in ("coda_image_free", "coda_kernel_free", "coda_recording_free"):
         getattr(library, name).restype = None
         getattr(library, name).argtypes = [C.c_void_p]
-    library.coda_launch.argtypes = [C.c_void_p, C.POINTER(_Argument), C.c_size_t, C.c_void_p]
+    call = [C.c_void_p, C.POINTER(_Argument), C.c_size_t]
+    library.coda_launch.argtypes = library.coda_fold.argtypes = call + [C.c_void_p]
+    library.coda_record.argtypes = library.coda_workspace_bytes.argtypes = call + [C.c_void_p]
+    library.coda_recording_launch.argtypes = [C.c_void_p, C.c_void_p]
+    library.coda_weights_changed.argtypes = [C.c_void_p]
     return library
 
 
@@ -82,7 +88,7 @@ def _text(value):
 
 
 class Image:
-    """A compiled kernel, not yet on a device."""
+    """A compiled kernel or block, not yet on a device."""
 
     def __init__(self, handle):
         self._handle = handle
@@ -123,7 +129,7 @@ class Image:
 
 
 class Kernel:
-    """A kernel on a device. Call it with tensors and scalars, by position or by name."""
+    """A kernel or a block on a device. Call it with tensors and scalars, by position or by name."""
 
     def __init__(self, handle, device):
         self._handle, self.device = handle, device
@@ -132,12 +138,56 @@ class Kernel:
         _lib().coda_kernel_free(self._handle)
 
     def __call__(self, *args, stream=None, **named):
-        given = [(None, value) for value in args] + list(named.items())
-        block = (_Argument * max(1, len(given)))(*[_argument(name, value) for name, value in given])
-        if stream is None and self.device != HOST:
-            import torch
-            stream = torch.cuda.current_stream(self.device).cuda_stream
-        _check(_lib().coda_launch(self._handle, block, len(given), stream))
+        block, count = _block(args, named)
+        _check(_lib().coda_launch(self._handle, block, count, _stream(self.device, stream)))
+
+    def record(self, *args, **named):
+        """A Recording of this call: one CUDA graph, whatever the number of kernels."""
+        block, count = _block(args, named)
+        handle = C.c_void_p()
+        _check(_lib().coda_record(self._handle, block, count, C.byref(handle)))
+        return Recording(handle, self, (args, named))
+
+    def workspace_bytes(self, *args, **named):
+        """What a call with these arguments keeps between its kernels."""
+        block, count = _block(args, named)
+        size = C.c_size_t()
+        _check(_lib().coda_workspace_bytes(self._handle, block, count, C.byref(size)))
+        return size.value
+
+    def fold(self, *args, stream=None, **named):
+        """Computes now what a block makes of `const` parameters alone; the first call with other weights does it too."""
+        block, count = _block(args, named)
+        _check(_lib().coda_fold(self._handle, block, count, _stream(self.device, stream)))
+
+    def weights_changed(self):
+        """Weights have new values where they are; no call may be in flight."""
+        _check(_lib().coda_weights_changed(self._handle))
+
+
+class Recording:
+    """A call with its arguments, replayed by calling it. Replays must not overlap."""
+
+    def __init__(self, handle, kernel, arguments):
+        self._handle, self._kernel, self._arguments = handle, kernel, arguments  # both must live as long
+
+    def __del__(self):
+        _lib().coda_recording_free(self._handle)
+
+    def __call__(self, stream=None):
+        _check(_lib().coda_recording_launch(self._handle, _stream(self._kernel.device, stream)))
+
+
+def _block(args, named):
+    given = [(None, value) for value in args] + list(named.items())
+    return (_Argument * max(1, len(given)))(*[_argument(name, value) for name, value in given]), len(given)
+
+
+def _stream(device, stream):
+    if stream is None and device != HOST:
+        import torch
+        stream = torch.cuda.current_stream(device).cuda_stream
+    return stream
 
 
 def _argument(name, value):

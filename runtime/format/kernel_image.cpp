@@ -1,41 +1,15 @@
 #include "runtime/format/kernel_image.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "runtime/format/archive.h"
-#include "runtime/format/file_io.h"
-#include "runtime/format/hash.h"
+#include "runtime/format/signature_visit.h"
 
 namespace coda {
 
 namespace {
 
-constexpr char kMagic[8] = {'C', 'O', 'D', 'A', 'I', 'M', 'G', '\n'};
-/// Raise with every change of visit() below.
-constexpr uint32_t kFormatVersion = 1;
-constexpr size_t kHeaderBytes = sizeof(kMagic) + sizeof(uint32_t) + sizeof(uint64_t);
-constexpr size_t kChecksumBytes = 16;
-constexpr uint64_t kMaxFileBytes = uint64_t{1} << 30;
-
 // For each structure, the one description of its stored form.
-
-template <class Io, class Param>
-void visit_param(Io& io, Param& param) {
-  io.field(param.name);
-  io.enumeration(param.role, ParamSpec::Role::Scalar);
-  io.enumeration(param.dtype, DType::Bool);
-  io.list(param.extents, [](Io& inner, auto& dim) { inner.field(dim); });
-  io.optional(param.default_value);
-}
-
-template <class Io, class Fact>
-void visit_fact(Io& io, Fact& fact) {
-  io.field(fact.left);
-  io.field(fact.right);
-  io.optional(fact.modulus);
-  io.field(fact.relation);
-}
 
 template <class Io, class Word>
 void visit_word(Io& io, Word& word) {
@@ -83,11 +57,7 @@ void visit_workspace(Io& io, Workspace& workspace) {
 
 template <class Io, class Image>
 void visit(Io& io, Image& image) {
-  io.field(image.name);
-  io.field(image.target);
-  io.list(image.params, [](Io& inner, auto& item) { visit_param(inner, item); });
-  io.list(image.facts, [](Io& inner, auto& item) { visit_fact(inner, item); });
-  io.field(image.bound);
+  visit_signature(io, image);
   io.enumeration(image.code_kind, CodeKind::Cubin);
   io.field(image.entry);
   io.bytes(image.code);
@@ -109,66 +79,27 @@ void visit(Io& io, Image& image) {
   io.field(image.spill_bytes);
 }
 
-Status corrupt(const std::string& reason) { return {Code::Corrupt, "not a usable kernel image: " + reason}; }
-
-template <class T>
-T load(std::span<const uint8_t> bytes, size_t offset) {
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof(T));
-  return value;
-}
+Status corrupt(const std::string& reason) { return corrupt(kKernelFile, reason); }
 
 }  // namespace
 
-std::vector<uint8_t> to_bytes(const KernelImage& image) {
-  Writer payload;
-  visit(payload, image);
-  const std::vector<uint8_t> fields = payload.take();
+// The version rises with every change of visit() above.
+const FileKind kKernelFile = {"CODAIMG\n", 1, "kernel image"};
 
-  Writer file;
-  for (const char c : kMagic) file.field(c);
-  file.field(kFormatVersion);
-  file.bytes(fields);
-  std::vector<uint8_t> bytes = file.take();
-  const Hash128 sum = hash_bytes(bytes);
-  Writer tail;
-  tail.field(sum.high);
-  tail.field(sum.low);
-  const std::vector<uint8_t> checksum = tail.take();
-  bytes.insert(bytes.end(), checksum.begin(), checksum.end());
-  return bytes;
+std::vector<uint8_t> to_bytes(const KernelImage& image) {
+  Writer fields;
+  visit(fields, image);
+  return seal(kKernelFile, fields.take());
 }
 
 Expected<KernelImage> image_from_bytes(std::span<const uint8_t> bytes) {
-  if (bytes.size() < kHeaderBytes + kChecksumBytes)
-    return corrupt("it is only " + std::to_string(bytes.size()) + " bytes");
-  if (std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0) return corrupt("it does not begin with CODAIMG");
-  const auto version = load<uint32_t>(bytes, sizeof(kMagic));
-  if (version != kFormatVersion) {
-    return corrupt("it has format version " + std::to_string(version) + ", this build reads version " +
-                   std::to_string(kFormatVersion) + "; compile the kernel again");
-  }
-  const auto length = load<uint64_t>(bytes, sizeof(kMagic) + sizeof(version));
-  if (length != bytes.size() - kHeaderBytes - kChecksumBytes) return corrupt("its length is not the one it states");
-  const auto body = bytes.first(bytes.size() - kChecksumBytes);
-  const Hash128 stored{load<uint64_t>(bytes, body.size()), load<uint64_t>(bytes, body.size() + 8)};
-  if (hash_bytes(body) != stored) return corrupt("its checksum does not match");
-
+  auto fields = unseal(kKernelFile, bytes);
+  if (!fields) return fields.status();
   KernelImage image;
-  Reader reader(body.subspan(kHeaderBytes));
+  Reader reader(*fields);
   visit(reader, image);
   if (!reader.ok() || !reader.at_end()) return corrupt("a field is malformed");
   if (Status status = check_image(image); !status.ok()) return status;
-  return image;
-}
-
-Status save_image(const KernelImage& image, const std::string& path) { return write_file_whole(path, to_bytes(image)); }
-
-Expected<KernelImage> load_image(const std::string& path) {
-  auto bytes = read_file(path, kMaxFileBytes);
-  if (!bytes) return bytes.status();
-  auto image = image_from_bytes(*bytes);
-  if (!image) return image.status().with_context(path);
   return image;
 }
 

@@ -1,36 +1,17 @@
-// The artefact a compiler hands to the runtime: code, and how to turn a program's arguments into a launch. Depends on
-// neither LLVM nor CUDA; can be written to and read from bytes.
+// The artefact a compiler hands to the runtime for one kernel: code, and how to turn a program's arguments into a
+// launch. Depends on neither LLVM nor CUDA; can be written to and read from bytes.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "coda/status.h"
-#include "runtime/format/dim.h"
-#include "runtime/format/dtype.h"
+#include "runtime/format/envelope.h"
+#include "runtime/format/signature.h"
 
 namespace coda {
-
-struct ParamSpec {
-  enum class Role : uint8_t { In, Out, InOut, Scalar };
-  std::string name;
-  Role role = Role::In;
-  DType dtype = DType::F32;
-  std::vector<Dim> extents;             ///< in declared order; empty for scalars
-  std::optional<double> default_value;  ///< Scalar
-
-  bool is_output() const { return role == Role::Out || role == Role::InOut; }
-};
-
-/// left (mod modulus) relation right, checked at launch.
-struct FactSpec {
-  Dim left, right;
-  std::optional<Dim> modulus;
-  std::string relation;  ///< "=", "!=", "<", "<=", ">", ">="
-};
 
 /// One 64-bit word of the kernel's argument block.
 struct WordSpec {
@@ -88,12 +69,7 @@ struct WorkspaceSpec {
 
 enum class CodeKind : uint8_t { HostObject, Ptx, Cubin };
 
-struct KernelImage {
-  std::string name;
-  std::string target;  ///< "host" or "sm_90a"
-  std::vector<ParamSpec> params;
-  std::vector<FactSpec> facts;
-  Bindings bound;  ///< symbols this code is specialised to
+struct KernelImage : Signature {
   CodeKind code_kind = CodeKind::HostObject;
   std::string entry;
   std::vector<uint8_t> code;
@@ -115,16 +91,13 @@ struct KernelImage {
   int registers = 0, spill_bytes = 0;
 };
 
-/// The image as bytes: magic, version, length, fields, checksum. Equal images give equal bytes.
+extern const FileKind kKernelFile;
+/// The image as bytes. Equal images give equal bytes.
 std::vector<uint8_t> to_bytes(const KernelImage& image);
 /// The image those bytes hold; Corrupt for anything that to_bytes() did not make or that contradicts itself.
 Expected<KernelImage> image_from_bytes(std::span<const uint8_t> bytes);
 
 /// What is wrong with an image's own indices and sizes (a word that names no parameter, ...); Ok if nothing is.
 Status check_image(const KernelImage& image);
-
-/// The file appears whole or not at all.
-Status save_image(const KernelImage& image, const std::string& path);
-Expected<KernelImage> load_image(const std::string& path);
 
 }  // namespace coda

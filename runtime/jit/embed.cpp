@@ -5,7 +5,7 @@
 
 namespace coda {
 
-Expected<std::shared_ptr<const KernelImage>> compile_text(const SourceText& source) {
+Expected<std::shared_ptr<const Image>> compile_text(const SourceText& source) {
   CompileRequest request;
   request.path = source.path;
   request.text = source.text;
@@ -14,8 +14,9 @@ Expected<std::shared_ptr<const KernelImage>> compile_text(const SourceText& sour
   request.target = source.target;
   Compilation compilation = compile(request);
   if (!compilation.ok()) return Status(Code::InvalidArgument, compilation.diagnostics->render_text());
-  if (!compilation.image) return Status(Code::Unsupported, "there is no code generator for " + source.target);
-  return std::make_shared<const KernelImage>(std::move(*compilation.image));
+  auto image = compilation.take_image();
+  if (!image) return Status(Code::Unsupported, "there is no code generator for " + source.target);
+  return std::make_shared<const Image>(std::move(*image));
 }
 
 }  // namespace coda

@@ -8,6 +8,7 @@
 #include "dsl/dump.h"
 #include "dsl/parser.h"
 #include "runtime/format/file_io.h"
+#include "runtime/jit/block.h"
 #include "runtime/jit/generate.h"
 
 namespace coda {
@@ -45,7 +46,11 @@ class Pipeline {
     }
     if (!timed(result_.times, "lower", [&] { return lower(*module, std::move(*program)); })) return;
     if (request_.stage == Stage::Lower) return;
-    generate(request_, result_);
+    if (!result_.plan) return generate(request_, result_);
+    timed(result_.times, "kernels", [&] {
+      generate_block(request_, result_);
+      return true;
+    });
   }
 
  private:
@@ -88,15 +93,15 @@ class Pipeline {
   }
 
   /// Binds as few symbols as the kernel's structure allows: none, else one (the one that cuts the columns into the
-  /// fewest regions: a head's size rather than the number of heads), else all those given less each that can go.
+  /// fewest regions: a head's size rather than the number of heads), else all those given less each that can go. A
+  /// block that is no kernel as it stands is planned.
   bool lower(const ast::Module& module, Program all_bound) {
     Bindings bound;
     if (!lowers(module, bound)) {
       bound = request_.bindings;
-      if (all_bound.is_block && !lowers(module, bound)) {  // a block of one GEMM is a kernel
-        result_.diagnostics->report(DiagId::E0361, all_bound.span, {all_bound.name});
+      if (all_bound.is_block) {
         keep(std::move(all_bound));
-        return false;
+        return plan(module);
       }
       auto epilogue = std::make_unique<EpilogueProgram>();
       if (!lower_to_epilogue(all_bound, *epilogue, *result_.diagnostics)) {
@@ -123,6 +128,18 @@ class Pipeline {
     if (wants(Dump::Epilogue)) result_.dumps[Dump::Epilogue] = to_text(*epilogue);
     keep(std::move(*program));
     result_.epilogue = std::move(epilogue);
+    return true;
+  }
+
+  bool plan(const ast::Module& module) {
+    const ElaborateBlock elaborate = [&](const Bindings& bound) {
+      Diagnostics scratch(*result_.sources);  // what it says has been said
+      return elaborated(module, bound, scratch);
+    };
+    if (!plan_and_lower(request_, elaborate, result_)) return false;
+    for (const Compilation& kernel : result_.kernels) {
+      if (wants(Dump::Epilogue)) result_.dumps[Dump::Epilogue] += to_text(*kernel.epilogue) + "\n";
+    }
     return true;
   }
 
@@ -155,6 +172,12 @@ std::string dump_names() {
   std::string names;
   for (const DumpInfo& dump : kDumps) names += (names.empty() ? "" : ", ") + std::string(dump.name);
   return names;
+}
+
+std::optional<Image> Compilation::take_image() {
+  if (image) return Image(std::move(*image));
+  if (plan_image) return Image(std::move(*plan_image));
+  return {};
 }
 
 Compilation compile(const CompileRequest& request) {

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "compiler/epilogue/epilogue.h"
+#include "compiler/plan/plan.h"
 #include "dsl/diagnostics.h"
-#include "runtime/format/kernel_image.h"
+#include "runtime/format/image.h"
 #include "runtime/jit/step.h"
 
 namespace coda {
@@ -20,7 +21,7 @@ namespace coda {
 enum class Stage : uint8_t {
   Check,      ///< syntax, names, types and shapes of every routine of the file
   Elaborate,  ///< one routine to tensor IR
-  Lower,      ///< and to epilogue IR
+  Lower,      ///< and to epilogue IR; a block of several kernels is planned first
   Code,       ///< and to a host object or PTX
   Assemble    ///< and, for a GPU, to a cubin where an assembler is found
 };
@@ -41,7 +42,8 @@ struct CompileRequest {
   std::string path;                 ///< names the text in messages; imports are relative to it
   std::optional<std::string> text;  ///< the program; read from `path` if absent
   std::string routine;              ///< empty: the only one of the file
-  /// Values of dimension symbols. Compiled in are only those that the kernel's structure needs (head sizes, groups).
+  /// Values of dimension symbols. Compiled in are only those that the kernel's structure needs (head sizes, groups). A
+  /// block's plan is the best for these; symbols without a value count as 4096 there.
   Bindings bindings;
   std::map<std::string, std::string> types;  ///< choices for type parameters
   std::map<std::string, double> schedule;    ///< overrides of the `schedule` clause
@@ -57,13 +59,18 @@ struct Compilation {
   std::unique_ptr<Diagnostics> diagnostics = std::make_unique<Diagnostics>(*sources);
   std::vector<std::string> routines;  ///< of the file, in order
   std::unique_ptr<Program> program;
-  std::unique_ptr<EpilogueProgram> epilogue;
-  std::optional<KernelImage> image;
+  std::unique_ptr<EpilogueProgram> epilogue;  ///< of a kernel
+  std::optional<KernelImage> image;           ///< of a kernel
+  std::unique_ptr<Plan> plan;                 ///< of a block of several kernels
+  std::vector<Compilation> kernels;           ///< of the plan, in order
+  std::optional<PlanImage> plan_image;
   std::map<Dump, std::string> dumps;
   std::string assembler_log;
   std::vector<StepTime> times;
 
   bool ok() const { return !diagnostics->has_errors(); }
+  /// The image of either kind; nothing where none was made.
+  std::optional<Image> take_image();
 };
 
 Compilation compile(const CompileRequest& request);

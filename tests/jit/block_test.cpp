@@ -1,12 +1,23 @@
-// Blocks: one GEMM is a kernel, several are planned but not run.
+// Blocks: one GEMM is a kernel, several are planned, compiled in parallel, and make one image.
 #include <catch2/catch.hpp>
 
 #include "runtime/jit/jit.h"
 #include "tests/golden.h"
+#include "tests/source_root.h"
 
 using namespace coda;
 
-TEST_CASE("a block of several kernels says what can be done with it", "[golden]") {
+namespace {
+
+CompileRequest llama(const std::string& target, Stage stage, const Bindings& bindings) {
+  return {.path = source_root() + "/examples/llama_block.coda", .bindings = bindings, .target = target, .stage = stage};
+}
+
+const Bindings kSizes{{"T", 8192}, {"D", 4096}, {"A", 4096}, {"F", 14336}, {"Hq", 32}, {"Hkv", 8}, {"Dh", 128}};
+
+}  // namespace
+
+TEST_CASE("a block whose plan can't be compiled says which kernel and why", "[golden]") {
   golden::check_folder("tests/jit/golden", [](const std::string& name, const std::string& text) {
     Compilation result = compile({.path = name, .text = text, .target = "host", .stage = Stage::Lower});
     CHECK_FALSE(result.ok());
@@ -17,5 +28,46 @@ TEST_CASE("a block of several kernels says what can be done with it", "[golden]"
 
 TEST_CASE("a block of one GEMM is a kernel") {
   const std::string text = "block f(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n    y = relu(x @ w.T)\n}\n";
-  CHECK(compile({.path = "f.coda", .text = text, .target = "host", .stage = Stage::Assemble}).image);
+  Compilation result = compile({.path = "f.coda", .text = text, .target = "host", .stage = Stage::Assemble});
+  CHECK(result.image);
+  CHECK(std::holds_alternative<KernelImage>(*result.take_image()));
+}
+
+TEST_CASE("a block's kernels stay open in their sizes but for a head's size") {
+  Compilation lowered = compile(llama("host", Stage::Lower, kSizes));
+  INFO(lowered.diagnostics->render_text());
+  REQUIRE(lowered.ok());
+  REQUIRE(lowered.kernels.size() == 4);
+  CHECK_FALSE(lowered.plan_image);
+  for (size_t k = 0; k < 3; ++k) CHECK(lowered.kernels[k].epilogue->program.bound.empty());
+  CHECK(lowered.kernels[3].epilogue->program.bound == Bindings{{"Dh", 128}});
+  CHECK(lowered.kernels[3].epilogue->regions.size() == 3);
+}
+
+TEST_CASE("a block's image holds its kernels, in the order of the plan, and reads back") {
+  CompileRequest request = llama("host", Stage::Assemble, kSizes);
+  request.dumps = {Dump::Epilogue, Dump::Llvm};
+  Compilation result = compile(request);
+  INFO(result.diagnostics->render_text());
+  REQUIRE(result.plan_image);
+  CHECK(result.plan_image->steps.size() == 4);
+  CHECK(result.plan_image->bound == Bindings{{"Dh", 128}});
+  CHECK(result.plan_image->params.size() == result.program->params.size());
+  CHECK(result.dumps[Dump::Llvm].find("// kernel llama_3") != std::string::npos);
+  const auto bytes = to_bytes(*result.plan_image);
+  const auto back = plan_from_bytes(bytes);
+  INFO(back.status().message());
+  REQUIRE(back.ok());
+  CHECK(to_bytes(*back) == bytes);
+  CHECK(to_bytes(*compile(request).plan_image) == bytes);  // however the threads ran
+}
+
+TEST_CASE("a block compiles for sm_90a, its kernels in parallel") {
+  Compilation result = compile(llama("sm_90a", Stage::Code, kSizes));
+  INFO(result.diagnostics->render_text());
+  REQUIRE(result.plan_image);
+  double total = 0;
+  for (const StepTime& step : result.times) total += step.milliseconds;
+  WARN("block of four kernels to PTX: " << total << " ms");
+  for (const PlanStep& step : result.plan_image->steps) CHECK(step.kernel.target == "sm_90a");
 }

@@ -74,6 +74,35 @@ def main():
             got = act[row * f + column]
             assert abs(got - want) <= 2 ** -8 * abs(want) + 1e-6, (row, column, got, want)
 
+    # A block of three kernels is used as a kernel is.
+    block = coda.compile(open(os.path.join(sys.argv[2], "mlp_block.coda")).read()).prepare()
+    t, d, a, f = 3, 8, 4, 5
+    shapes = dict(x=(t, d), attn=(t, a), wo=(d, a), gain=(d,), w_gate_up=(2 * f, d), w_down=(d, f), y=(t, d))
+    tensors = {name: Tensor(shape, "bfloat16") for name, shape in shapes.items()}
+    for tensor in tensors.values():
+        for i in range(math.prod(tensor.shape)):
+            tensor[i] = (i * 7 % 9 - 4) / 8
+    block(**tensors)
+    first = [tensors["y"][i] for i in range(t * d)]
+    h = [[tensors["x"][r * d + c] + sum(tensors["attn"][r * a + i] * tensors["wo"][c * a + i] for i in range(a))
+          for c in range(d)] for r in range(t)]
+    for r in range(t):
+        scale = (sum(v * v for v in h[r]) / d + 1e-5) ** -0.5
+        n = [h[r][c] * scale * tensors["gain"][c] for c in range(d)]
+        z = [sum(n[c] * tensors["w_gate_up"][j * d + c] for c in range(d)) for j in range(2 * f)]
+        act2 = [z[j] / (1 + math.exp(-z[j])) * z[f + j] for j in range(f)]
+        for c in range(d):
+            want = h[r][c] + sum(act2[j] * tensors["w_down"][c * f + j] for j in range(f))
+            assert abs(first[r * d + c] - want) <= 0.03 * abs(want) + 0.02, (r, c, first[r * d + c], want)
+    assert block.workspace_bytes(**tensors) > 0
+    for i in range(t * d):
+        tensors["y"][i] = 0
+    block.fold(**tensors)
+    block.weights_changed()
+    replay = block.record(**tensors)
+    replay()
+    assert [tensors["y"][i] for i in range(t * d)] == first
+
     raises(lambda: kernel(x, w, rstd), "argument 'act': a tensor is expected")
     raises(lambda: kernel(x, w, rstd, out=act), "no parameter 'out'")
     raises(lambda: kernel(w, w, rstd, act=act), "argument")

@@ -9,7 +9,7 @@
 #include "runtime/device.h"
 #include "tests/runtime/count_allocations.h"
 #include "tests/runtime/fake_cuda/fake_cuda.h"
-#include "tests/runtime/sample_image.h"
+#include "tests/runtime/sample_plan.h"
 
 using namespace coda;
 
@@ -121,4 +121,47 @@ TEST_CASE("the C interface reports what it can't do") {
   coda_image_free(image);
   coda_image_free(nullptr);
   coda_kernel_free(nullptr);
+}
+
+TEST_CASE("the C interface makes no difference between a kernel and a block") {
+  fake_cuda::reset();
+  PlanImage plan = testing::sample_plan(3);
+  plan.steps[0].once = true;
+  const auto bytes = to_bytes(plan);
+  coda_image* image = nullptr;
+  REQUIRE(coda_image_from_bytes(bytes.data(), bytes.size(), &image) == CODA_OK);
+  CHECK(std::string(coda_image_name(image)) == "chain");
+  CHECK(coda_image_param_count(image) == 7);
+  coda_kernel* kernel = nullptr;
+  REQUIRE(coda_prepare(image, 0, nullptr, 0, &kernel) == CODA_OK);
+  coda_image_free(image);
+
+  CTensor x(CODA_BF16, {300, 64}), w1(CODA_BF16, {256, 64}), w2(CODA_BF16, {512, 128}), w3(CODA_BF16, {144, 256}),
+      rstd(CODA_F32, {300}), y(CODA_BF16, {300, 72}), workspace(CODA_U8, {1 << 20});
+  y.argument.name = "y";
+  const coda_argument arguments[] = {x.argument, w1.argument, w2.argument, w3.argument, rstd.argument, y.argument};
+  const auto launches = [] { return fake_cuda::snapshot().launches.size(); };
+  size_t needed = 0;
+  REQUIRE(coda_workspace_bytes(kernel, arguments, 6, &needed) == CODA_OK);
+  CHECK(needed == 300 * 256 * 2);
+  REQUIRE(coda_fold(kernel, arguments, 6, nullptr) == CODA_OK);
+  CHECK(launches() == 1);
+  REQUIRE(coda_launch(kernel, arguments, 6, nullptr) == CODA_OK);
+  CHECK(launches() == 3);
+  const auto base = (reinterpret_cast<uintptr_t>(workspace.argument.data) + 255) / 256 * 256;
+  REQUIRE(coda_launch_in(kernel, arguments, 6, nullptr, reinterpret_cast<void*>(base), needed) == CODA_OK);
+  CHECK(coda_launch_in(kernel, arguments, 6, nullptr, reinterpret_cast<void*>(base), 16) == CODA_INVALID_ARGUMENT);
+  REQUIRE(coda_weights_changed(kernel) == CODA_OK);
+  coda_recording* recording = nullptr;
+  REQUIRE(coda_record(kernel, arguments, 6, &recording) == CODA_OK);
+  CHECK(launches() == 6);  // folded anew
+  REQUIRE(coda_recording_launch(recording, nullptr) == CODA_OK);
+  CHECK(launches() == 8);
+  coda_recording_free(recording);
+  coda_recording_free(nullptr);
+  CHECK(coda_recording_launch(nullptr, nullptr) == CODA_INVALID_ARGUMENT);
+  CHECK(coda_record(kernel, arguments, 5, &recording) == CODA_INVALID_ARGUMENT);
+  CHECK(coda_workspace_bytes(kernel, arguments, 6, nullptr) == CODA_INVALID_ARGUMENT);
+  CHECK(coda_weights_changed(nullptr) == CODA_INVALID_ARGUMENT);
+  coda_kernel_free(kernel);
 }

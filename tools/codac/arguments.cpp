@@ -27,21 +27,19 @@ std::optional<int64_t> index_limit(const Program& program, int param, const Bind
 }
 
 /// Inputs that keep results of usual networks near 1: weights shrink with the GEMM's depth, vectors stay positive.
-Distribution usual(const EpilogueProgram& epilogue, int param, const Bindings& dims) {
+Distribution usual(const Program& program, const Problem& problem, int param, const Bindings& dims) {
   constexpr double kOutside = -100;
-  const Param& p = epilogue.program.params[param];
+  const Param& p = program.params[static_cast<size_t>(param)];
   const NumClass num_class = info(p.dtype).num_class;
   if (num_class == NumClass::Bool) return {Distribution::Kind::Integers, 0, 2, 0};
   if (num_class == NumClass::Int) {
-    auto limit = index_limit(epilogue.program, param, dims);
+    auto limit = index_limit(program, param, dims);
     return {Distribution::Kind::Integers, 0, static_cast<double>(limit.value_or(100)), limit ? kOutside : 0};
   }
   if (p.dims.size() < 2) return {Distribution::Kind::Uniform, 0.5, 1.5, 0};
-  double deviation = 1;
-  if (param == epilogue.b.param) {
-    deviation = 1 / std::sqrt(static_cast<double>(std::max<int64_t>(epilogue.depth.evaluate(dims).value_or(1), 1)));
-  }
-  return {Distribution::Kind::Normal, 0, deviation, 0};
+  const auto weight = problem.weights.find(param);
+  const int64_t depth = weight == problem.weights.end() ? 1 : std::max<int64_t>(weight->second, 1);
+  return {Distribution::Kind::Normal, 0, 1 / std::sqrt(static_cast<double>(depth)), 0};
 }
 
 }  // namespace
@@ -131,11 +129,11 @@ std::vector<std::string> missing_symbols(const std::vector<Param>& params, const
   return {missing.begin(), missing.end()};
 }
 
-Expected<Arguments> InputFiles::make(const EpilogueProgram& epilogue, const Bindings& dims,
+Expected<Arguments> InputFiles::make(const Program& program, const Problem& problem, const Bindings& dims,
                                      const ArgumentOptions& options) {
   Arguments result;
   result.dims = dims;
-  const auto& params = epilogue.program.params;
+  const auto& params = program.params;
   for (size_t i = 0; i < params.size(); ++i) {
     const Param& param = params[i];
     Sizes shape;
@@ -158,7 +156,7 @@ Expected<Arguments> InputFiles::make(const EpilogueProgram& epilogue, const Bind
     }
     auto tensor = HostTensor::create(param.dtype, shape);
     if (!tensor) return tensor.status().with_context(param.name);
-    Distribution distribution = usual(epilogue, static_cast<int>(i), dims);
+    Distribution distribution = usual(program, problem, static_cast<int>(i), dims);
     if (auto word = words_.find(param.name); word != words_.end()) {
       parse_distribution(word->second, distribution);
     } else if (param.role == Param::Role::Scalar && param.default_value) {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/epilogue/epilogue.h"
 #include "runtime/tensor.h"
+#include "tools/codac/problem.h"
 
 namespace coda {
 
@@ -30,7 +30,8 @@ class InputFiles {
   /// Adds the symbols that the files' shapes determine; `dims` holds those given. Names what contradicts.
   Status solve(const std::vector<Param>& params, Bindings& dims) const;
   /// Allocates and fills everything. Every symbol must be in `dims`.
-  Expected<Arguments> make(const EpilogueProgram& epilogue, const Bindings& dims, const ArgumentOptions& options);
+  Expected<Arguments> make(const Program& program, const Problem& problem, const Bindings& dims,
+                           const ArgumentOptions& options);
 
  private:
   std::map<std::string, HostTensor> files_;

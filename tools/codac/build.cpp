@@ -1,4 +1,4 @@
-// codac build: compiles a kernel to a file that the runtime loads, and prints what is asked for on the way.
+// codac build: compiles a kernel or a block to a file that the runtime loads, and prints what is asked for on the way.
 #include <cstdio>
 
 #include "runtime/format/file_io.h"
@@ -52,14 +52,16 @@ int build(const BuildOptions& options) {
     if (int code = write_dump(options, info(dump), found->second)) return code;
   }
   if (!options.emit.empty()) return kExitOk;
-  Status written = save_image(*compilation.image, options.output);
+  const auto image = compilation.take_image();
+  Status written = save_image(*image, options.output);
   return written.ok() ? kExitOk : fail(kExitEnvironment, written.message());
 }
 
 }  // namespace
 
 void add_build(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("build", "compile a kernel to a file, or print a stage of its compilation");
+  auto* command =
+      app.add_subcommand("build", "compile a kernel or a block to a file, or print a stage of its compilation");
   auto options = std::make_shared<BuildOptions>();
   options->compile.add_to(*command);
   command->add_option("--arch", options->arch, "what to compile for")->check(CLI::IsMember({"host", "sm_90a"}));

@@ -11,6 +11,11 @@ namespace {
 constexpr double kAmplification = 8;
 // Functions that are approximate on a GPU (tanh) are right to about 2^-11; allowed where 16 bits or fewer are stored.
 constexpr double kApproximate = 0x1p-10;
+// RMS of a rounding error in units of roundoff, at worst.
+constexpr double kRoundingRms = 0.6;
+// Roundings of a kept tensor, summed over a product's depth, are normal; no element is further out than this many of
+// their deviations. What follows the product enlarges them by the slope.
+constexpr double kDeviations = 7, kKeptSlope = 2;
 
 bool same_special(double got, double want) {
   return (std::isnan(want) && std::isnan(got)) || (std::isinf(want) && got == want);
@@ -44,12 +49,12 @@ struct Scales {
 
 }  // namespace
 
-ErrorBound error_bound(DType stored, int64_t depth, double slack, std::optional<DType> rigid) {
+ErrorBound error_bound(DType stored, int64_t depth, double slack, std::optional<DType> rigid, double kept) {
   const DTypeInfo& type = info(stored);
   ErrorBound bound;
   double accumulation = slack * kAmplification * 0x1p-22 * (8 + static_cast<double>(depth) / 16);
-  bound.scaled = accumulation;
-  bound.rms = accumulation;
+  bound.scaled = accumulation + slack * kKeptSlope * kDeviations * kRoundingRms * kept;
+  bound.rms = accumulation + slack * kKeptSlope * kRoundingRms * kept;
   if (type.num_class != NumClass::Real) return bound;
   double unit = std::ldexp(1.0, -type.mantissa_bits - 1);
   if (type.bits <= 16) {
@@ -59,7 +64,7 @@ ErrorBound error_bound(DType stored, int64_t depth, double slack, std::optional<
   } else {
     bound.relative = unit;
   }
-  bound.rms += 0.6 * unit;
+  bound.rms += kRoundingRms * unit;
   // A square doubles the relative error of what it is made of.
   if (rigid) bound.relative += 2 * std::ldexp(1.0, -info(*rigid).mantissa_bits);
   bound.absolute = std::ldexp(0.5, 2 - (1 << (type.exponent_bits - 1)) - type.mantissa_bits);

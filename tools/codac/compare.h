@@ -23,10 +23,11 @@ struct ErrorBound {
   double absolute = 0;  ///< half the smallest subnormal of the stored type
   double rms = 0;       ///< of the tensor's RMS
 };
-/// `slack` multiplies what comes from accumulation. `rigid` is the coarsest type that a cast in the program rounds to
+/// `slack` multiplies what comes from accumulation and from tensors kept between kernels, whose unit roundoffs on the
+/// way to this output sum up to `kept`. `rigid` is the coarsest type that a cast in the program rounds to
 /// on the way to this output: an argument close to a tie may go to the other neighbour, one unit in the last place
 /// away. That is rare, so the RMS bound does not grow by it.
-ErrorBound error_bound(DType stored, int64_t depth, double slack = 1, std::optional<DType> rigid = {});
+ErrorBound error_bound(DType stored, int64_t depth, double slack = 1, std::optional<DType> rigid = {}, double kept = 0);
 
 struct Comparison {
   int64_t compared = 0, non_finite = 0, beyond = 0;

@@ -2,7 +2,6 @@
 // plan of a block.
 #include <cstdio>
 
-#include "compiler/plan/plan.h"
 #include "tools/codac/command.h"
 #include "tools/codac/compile_options.h"
 #include "tools/codac/report.h"
@@ -15,28 +14,25 @@ struct ExplainOptions {
   std::string arch = "sm_90a";
 };
 
-int explain_block(const CompileOptions& options, const Bindings& sizes, Compilation& compilation) {
-  Plan plan;
-  const bool planned = plan_block(*compilation.program, {.sizes = sizes}, plan, *compilation.diagnostics);
-  options.report(compilation);
-  if (!planned) return kExitProgram;
-  std::fputs(to_text(plan).c_str(), stdout);
+/// The plan, and how each of its kernels was compiled.
+int explain_block(const Compilation& compilation) {
+  std::fputs(to_text(*compilation.plan).c_str(), stdout);
+  for (size_t k = 0; k < compilation.kernels.size(); ++k) {
+    const Compilation& kernel = compilation.kernels[k];
+    if (kernel.image) std::fputs(explain_code("K" + std::to_string(k), *kernel.image).c_str(), stdout);
+  }
   return kExitOk;
 }
 
 int explain(const ExplainOptions& options) {
-  auto request = options.compile.request(options.arch, Stage::Elaborate);
+  auto request = options.compile.request(options.arch, Stage::Assemble);
   if (!request) return kExitUsage;
-  Compilation elaborated = compile(*request);
-  if (elaborated.program && elaborated.program->is_block) {
-    return explain_block(options.compile, request->bindings, elaborated);
-  }
-  request->stage = Stage::Assemble;
   Compilation compilation = compile(*request);
   options.compile.report(compilation);
+  if (compilation.plan) return explain_block(compilation);
   if (!compilation.ok()) return kExitProgram;
   std::fputs(explain_kernel(*compilation.epilogue, request->bindings).c_str(), stdout);
-  if (compilation.image) std::fputs(explain_code(*compilation.image).c_str(), stdout);
+  if (compilation.image) std::fputs(explain_code("code", *compilation.image).c_str(), stdout);
   if (!compilation.assembler_log.empty()) std::printf("  note        %s\n", compilation.assembler_log.c_str());
   return kExitOk;
 }

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "compiler/epilogue/summary.h"
+
 namespace coda {
 namespace {
 
@@ -29,10 +31,10 @@ std::string value_or_text(const Dim& dim, const Bindings& dims, const std::strin
   return value ? with_prefix(static_cast<double>(*value), unit) : dim.text() + " " + unit;
 }
 
-std::string tensor_line(const Param& param, const Bindings& dims, const std::string& remark) {
+std::string stream_line(const Param& param, const Dim& bytes, const Bindings& dims, const std::string& remark) {
   std::string text = param.name + ": " + shape(param);
   text.resize(std::max<size_t>(text.size() + 2, 32), ' ');
-  return text + value_or_text(bytes(param), dims, "B") + (remark.empty() ? "" : "   " + remark);
+  return text + value_or_text(bytes, dims, "B") + "   " + remark;
 }
 
 const char* scope_text(StatScope scope) {
@@ -51,11 +53,35 @@ std::string region_line(const Region& region) {
   return text;
 }
 
-std::string operand_role(const EpilogueProgram& epilogue, int param) {
-  if (param == epilogue.a.param && param == epilogue.b.param) return "both GEMM operands";
-  if (param == epilogue.a.param) return "GEMM operand A";
-  if (param == epilogue.b.param) return "GEMM operand B";
-  return "read in the epilogue";
+struct Remark {
+  std::string_view role, text;
+};
+/// What the roles of a KernelSummary mean.
+constexpr Remark kRemarks[] = {{"row vector", "one value a row, in the epilogue"},
+                               {"column vector", "one value a column, in the epilogue"},
+                               {"tile", "element by element, in the epilogue"}};
+
+std::string load_remark(const EpilogueProgram& epilogue, const KernelSummary::Stream& stream) {
+  if (stream.role == "operand") {
+    if (epilogue.a.param == epilogue.b.param) return "both GEMM operands";
+    return stream.param == epilogue.a.param ? "GEMM operand A" : "GEMM operand B";
+  }
+  for (const Remark& remark : kRemarks) {
+    if (remark.role == stream.role) return std::string(remark.text);
+  }
+  return stream.role;
+}
+
+std::string store_remark(const EpilogueProgram& epilogue, const KernelSummary::Stream& stream) {
+  if (stream.role == "finish") {
+    for (const FinishStore& store : epilogue.finish_stores) {
+      if (store.param == stream.param) return std::string("from statistics of ") + scope_text(store.scope);
+    }
+  }
+  for (const Store& store : epilogue.stores) {
+    if (store.param == stream.param) return "from region " + std::to_string(store.region);
+  }
+  return stream.role;
 }
 
 }  // namespace
@@ -72,21 +98,6 @@ std::string with_prefix(double value, const std::string& unit) {
   return text;
 }
 
-Dim flops(const EpilogueProgram& epilogue) {
-  Dim rows = 1, columns;
-  for (const NamedDim& row : epilogue.rows) rows = rows * row.extent;
-  for (const Region& region : epilogue.regions) {
-    columns = columns + region.extent * Dim(static_cast<int64_t>(region.segments.size()));
-  }
-  return Dim(2) * rows * columns * epilogue.depth;
-}
-
-Dim bytes(const Param& param) {
-  Dim bits = info(param.dtype).bits;
-  for (const NamedDim& dim : param.dims) bits = bits * dim.extent;
-  return bits.divided_by(8).value_or(Dim());
-}
-
 std::string explain_kernel(const EpilogueProgram& epilogue, const Bindings& dims) {
   const auto& params = epilogue.program.params;
   std::vector<Dim> rows;
@@ -96,14 +107,13 @@ std::string explain_kernel(const EpilogueProgram& epilogue, const Bindings& dims
                           epilogue.depth.text() + "; " + std::string(info(epilogue.operand_dtype).name) +
                           " in, f32 accumulation");
   for (const Region& region : epilogue.regions) out += line("region", region_line(region));
-  Dim total;
-  for (size_t i = 0; i < params.size(); ++i) {
-    if (params[i].role == Param::Role::Out || params[i].role == Param::Role::Scalar) continue;
-    out += line("loads", tensor_line(params[i], dims, operand_role(epilogue, static_cast<int>(i))));
-    total = total + bytes(params[i]);
-  }
-  for (const Store& store : epilogue.stores) {
-    out += line("stores", tensor_line(params[store.param], dims, "from region " + std::to_string(store.region)));
+  const KernelSummary summary = summarise(epilogue);
+  const auto streams = [&](const char* label, const KernelSummary::Stream& stream, const std::string& remark) {
+    return line(label, stream_line(params[static_cast<size_t>(stream.param)], stream.bytes, dims, remark));
+  };
+  for (const auto& load : summary.loads) out += streams("loads", load, load_remark(epilogue, load));
+  for (const auto& store : summary.stores) {
+    if (store.role == "tile") out += streams("stores", store, store_remark(epilogue, store));
   }
   for (const Statistic& statistic : epilogue.statistics) {
     std::string parts = statistic.parts.size() > 1 ? ", in " + std::to_string(statistic.parts.size()) + " parts" : "";
@@ -111,17 +121,13 @@ std::string explain_kernel(const EpilogueProgram& epilogue, const Bindings& dims
         line("statistic", std::string(statistic.reduction->name) + " of " + statistic.count.text() + " elements for " +
                               scope_text(statistic.scope) + parts + "; finished in the launch, in a fixed order");
   }
-  for (const FinishStore& store : epilogue.finish_stores) {
-    out += line("finish",
-                tensor_line(params[store.param], dims, std::string("from statistics of ") + scope_text(store.scope)));
+  for (const auto& store : summary.stores) {
+    if (store.role != "tile") out += streams("finish", store, store_remark(epilogue, store));
   }
-  for (const Param& param : params) {
-    if (param.role == Param::Role::Out || param.role == Param::Role::InOut) total = total + bytes(param);
-  }
-  const Dim work = flops(epilogue);
-  out += line("work", value_or_text(work, dims, "FLOP"));
+  const Dim total = summary.read_bytes + summary.written_bytes;
+  out += line("work", value_or_text(summary.flops, dims, "FLOP"));
   out += line("traffic", value_or_text(total, dims, "B") + ", each tensor once");
-  auto work_value = work.evaluate(dims), total_value = total.evaluate(dims);
+  auto work_value = summary.flops.evaluate(dims), total_value = total.evaluate(dims);
   if (work_value && total_value && *total_value > 0) {
     char text[64];
     std::snprintf(text, sizeof text, "%.0f FLOP a byte",
@@ -133,7 +139,7 @@ std::string explain_kernel(const EpilogueProgram& epilogue, const Bindings& dims
   return out;
 }
 
-std::string explain_code(const KernelImage& image) {
+std::string explain_code(const std::string& label, const KernelImage& image) {
   std::string text = image.target;
   if (image.tile_rows > 0) {
     text += ", tile " + std::to_string(image.tile_rows) + " x " + std::to_string(image.tile_columns);
@@ -144,7 +150,7 @@ std::string explain_code(const KernelImage& image) {
   }
   if (!image.schedule.empty()) text += ", schedule " + image.schedule;
   constexpr const char* kKinds[] = {"object code", "PTX", "cubin"};
-  std::string out = line("code", text);
+  std::string out = line(label, text);
   out += line("", with_prefix(static_cast<double>(image.code.size()), "B") + " of " +
                       kKinds[static_cast<int>(image.code_kind)] +
                       (image.registers > 0 ? ", " + std::to_string(image.registers) + " registers a thread, " +

@@ -10,13 +10,9 @@ namespace coda {
 
 /// GEMM, regions, loads, stores, statistics, finish, FLOPs and bytes; as numbers where `dims` has the symbols.
 std::string explain_kernel(const EpilogueProgram& epilogue, const Bindings& dims);
-/// Tile, threads, registers, size of the code.
-std::string explain_code(const KernelImage& image);
+/// Tile, threads, registers, size of the code; `label` begins the line.
+std::string explain_code(const std::string& label, const KernelImage& image);
 
-/// 2 * rows * columns * depth, over the columns that the regions visit.
-Dim flops(const EpilogueProgram& epilogue);
-/// Bytes of a parameter.
-Dim bytes(const Param& param);
 /// "234.9 MB", "1.2 TFLOP"; `unit` is appended.
 std::string with_prefix(double value, const std::string& unit);
 

@@ -1,4 +1,4 @@
-// codac run: runs a kernel on files or random inputs, compares it with the reference, times it.
+// codac run: runs a kernel or a block on files or random inputs, compares it with the reference, times it.
 #include <cstdio>
 
 #include "runtime/device.h"
@@ -21,7 +21,7 @@ struct RunOptions {
   std::vector<std::string> outputs;
   std::string device = "auto", image;
   int ordinal = 0, repeat = 20;
-  bool check = false, bench = false, brief = false;
+  bool check = false, bench = false, graph = false, brief = false;
 };
 
 /// The device to run on; nothing after a message if it is not there.
@@ -36,7 +36,7 @@ std::optional<int> choose_device(const RunOptions& options) {
 }
 
 /// An image from elsewhere must have this program's parameters.
-Status check_image_fits(const KernelImage& image, const Program& program) {
+Status check_image_fits(const Signature& image, const Program& program) {
   auto differs = [](const std::string& what) {
     return Status(Code::InvalidArgument, "--image: it was compiled from another program: " + what);
   };
@@ -73,8 +73,8 @@ std::string report_text(const OutputReport& report) {
 }
 
 /// Two runs over outputs poisoned differently; both results must be the same bits.
-int run_and_verify(const RunOptions& options, const Compilation& compilation, const Arguments& arguments,
-                   Runner& runner, std::vector<HostTensor>& results, std::string& brief) {
+int run_and_verify(const RunOptions& options, const Program& program, const Problem& problem,
+                   const Arguments& arguments, Runner& runner, std::vector<HostTensor>& results, std::string& brief) {
   constexpr uint8_t kPoison[] = {0xff, 0x5a};
   for (uint8_t poison : kPoison) {
     if (Status status = runner.run(poison); !status.ok()) return fail(kExitEnvironment, status.message());
@@ -89,12 +89,12 @@ int run_and_verify(const RunOptions& options, const Compilation& compilation, co
       const auto first = results[i].storage(), second = (*got)[i].storage();
       auto differs = std::mismatch(first.begin(), first.end(), second.begin(), second.end());
       if (differs.first == first.end()) continue;
-      return fail(kExitWrong, "two runs differ in " + compilation.program->params[i].name + ", first at byte " +
+      return fail(kExitWrong, "two runs differ in " + program.params[i].name + ", first at byte " +
                                   std::to_string(differs.first - first.begin()) +
                                   ": an element is not written, or written by two");
     }
   }
-  auto reports = verify(*compilation.program, *compilation.epilogue, arguments, results, options.verify);
+  auto reports = verify(program, problem, arguments, results, options.verify);
   if (!reports) return fail(kExitEnvironment, "the reference cannot be computed: " + reports.status().message());
   bool passed = true;
   for (const OutputReport& report : *reports) {
@@ -158,47 +158,48 @@ int run(RunOptions& options) {
   Compilation compilation = compile(*request);
   options.compile.report(compilation);
   if (!compilation.ok()) return kExitProgram;
+  auto image = compilation.take_image();
   if (!options.image.empty()) {
-    auto image = load_image(options.image);
-    if (!image) return fail(kExitUsage, image.status().message());
-    Status fits = check_image_fits(*image, *shapes.program);
+    auto loaded = load_image(options.image);
+    if (!loaded) return fail(kExitUsage, loaded.status().message());
+    Status fits = check_image_fits(signature(*loaded), *shapes.program);
     if (!fits.ok()) return fail(kExitUsage, fits.message());
-    compilation.image = std::move(*image);
+    image = std::move(*loaded);
   }
 
-  auto arguments = inputs->make(*compilation.epilogue, dims, options.arguments);
+  const Program& program = *compilation.program;
+  const Problem problem = problem_of(compilation, dims);
+  auto arguments = inputs->make(program, problem, dims, options.arguments);
   if (!arguments) return fail(kExitUsage, arguments.status().message());
-  auto runner = Runner::create(std::make_shared<KernelImage>(*compilation.image), *device, *arguments);
+  auto runner = Runner::create(std::make_shared<Image>(std::move(*image)), *device, *arguments);
   if (!runner) return fail(kExitEnvironment, runner.status().message());
 
   const std::string where = *device == kHostDevice ? "the CPU" : (*Device::get(*device))->name();
   if (!options.brief) {
-    std::printf("%s on %s,%s\n", compilation.program->name.c_str(), where.c_str(), problem_text(dims).c_str());
+    std::printf("%s on %s,%s\n", program.name.c_str(), where.c_str(), problem_text(dims).c_str());
   }
   std::vector<HostTensor> results;
   std::string brief;
-  if (int code = run_and_verify(options, compilation, *arguments, **runner, results, brief)) return code;
-  if (int code = write_outputs(options, *compilation.program, results)) return code;
+  if (int code = run_and_verify(options, program, problem, *arguments, **runner, results, brief)) return code;
+  if (int code = write_outputs(options, program, results)) return code;
   if (options.bench) {
-    auto timing = (*runner)->bench(options.repeat);
+    auto timing = (*runner)->bench(options.repeat, options.graph);
     if (!timing) return fail(kExitEnvironment, timing.status().message());
-    const double work = static_cast<double>(flops(*compilation.epilogue).evaluate(dims).value_or(0));
     char text[160];
     std::snprintf(text, sizeof text, "%.4g ms, %s (median of %d; %.4g to %.4g ms)", timing->median_ms,
-                  with_prefix(work / timing->median_ms * 1e3, "FLOP/s").c_str(), timing->runs, timing->fastest_ms,
-                  timing->slowest_ms);
+                  with_prefix(problem.flops / timing->median_ms * 1e3, "FLOP/s").c_str(), timing->runs,
+                  timing->fastest_ms, timing->slowest_ms);
     if (!options.brief) std::printf("  time: %s\n", text);
     brief += std::string(brief.empty() ? " " : "; ") + text;
   }
-  if (options.brief)
-    std::printf("%s%s:%s\n", compilation.program->name.c_str(), problem_text(dims).c_str(), brief.c_str());
+  if (options.brief) std::printf("%s%s:%s\n", program.name.c_str(), problem_text(dims).c_str(), brief.c_str());
   return kExitOk;
 }
 
 }  // namespace
 
 void add_run(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("run", "run a kernel, compare it with the reference, time it");
+  auto* command = app.add_subcommand("run", "run a kernel or a block, compare it with the reference, time it");
   auto options = std::make_shared<RunOptions>();
   options->compile.add_to(*command);
   command->add_option("--in", options->arguments.inputs, "an input: NAME=FILE, NAME=NUMBER, NAME=normal(0, 1)")
@@ -213,6 +214,7 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("--columns", options->verify.columns, "columns of each output to compare at large sizes");
   command->add_option("--slack", options->verify.slack, "factor on the accumulation part of the error bound");
   command->add_flag("--bench", options->bench, "print time and FLOP/s");
+  command->add_flag("--graph", options->graph, "time replays of a CUDA graph of the launch");
   command->add_option("--repeat", options->repeat, "runs that are timed")->check(CLI::Range(1, 100000));
   command->add_option("--seed", options->arguments.seed, "of the random inputs and of the sample");
   command->add_flag("--round-inputs", options->arguments.round_inputs, "round input files to the parameters' types");

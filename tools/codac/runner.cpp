@@ -31,7 +31,7 @@ class HostRunner : public Runner {
       : kernel_(std::move(kernel)), initial_(arguments) {}
 
   Status prepare() {
-    const auto& params = kernel_->image().params;
+    const auto& params = kernel_->signature().params;
     for (size_t i = 0; i < params.size(); ++i) {
       const HostTensor& source = initial_.tensors[i];
       if (params[i].role == ParamSpec::Role::Scalar) {
@@ -51,7 +51,7 @@ class HostRunner : public Runner {
   }
 
   Status run(uint8_t poison) override {
-    const auto& params = kernel_->image().params;
+    const auto& params = kernel_->signature().params;
     for (size_t i = 0; i < params.size(); ++i) {
       auto to = copies_[i].storage();
       if (params[i].role == ParamSpec::Role::Out) std::fill(to.begin(), to.end(), poison);
@@ -72,7 +72,7 @@ class HostRunner : public Runner {
     return results;
   }
 
-  Expected<Timing> bench(int runs) override {
+  Expected<Timing> bench(int runs, bool) override {
     std::vector<double> times;
     for (int i = 0; i < runs + 1; ++i) {
       const auto start = std::chrono::steady_clock::now();
@@ -98,7 +98,7 @@ class DeviceRunner : public Runner {
   Status prepare() { return add_set(); }
 
   Status run(uint8_t poison) override {
-    const auto& params = kernel_->image().params;
+    const auto& params = kernel_->signature().params;
     for (size_t i = 0; i < params.size(); ++i) {
       DeviceTensor& tensor = sets_[0].tensors[i];
       Status status;
@@ -114,7 +114,7 @@ class DeviceRunner : public Runner {
   }
 
   Expected<std::vector<HostTensor>> results() override {
-    const auto& params = kernel_->image().params;
+    const auto& params = kernel_->signature().params;
     std::vector<HostTensor> results(params.size());
     for (size_t i = 0; i < params.size(); ++i) {
       if (!written(params[i])) continue;
@@ -125,19 +125,27 @@ class DeviceRunner : public Runner {
     return results;
   }
 
-  Expected<Timing> bench(int runs) override {
+  Expected<Timing> bench(int runs, bool recorded) override {
     // Enough sets that together they exceed the L2 cache several times, within what the device has.
     constexpr size_t kEnough = size_t{256} << 20, kMostSets = 8;
     while (sets_.size() < kMostSets && sets_.size() * set_bytes() < kEnough) {
       if (Status status = add_set(); !status.ok()) return status;
     }
+    std::vector<std::unique_ptr<Recording>> recordings;
+    for (size_t i = 0; recorded && i < sets_.size(); ++i) {
+      auto recording = record(*kernel_, sets_[i].call);
+      if (!recording) return recording.status();
+      recordings.push_back(std::move(*recording));
+    }
     auto start = Event::create(device_), end = Event::create(device_);
     if (!start || !end) return start ? end.status() : start.status();
     std::vector<double> times;
     for (int i = 0; i < runs + 3; ++i) {
-      const auto& call = sets_[static_cast<size_t>(i) % sets_.size()].call;
+      const size_t set = static_cast<size_t>(i) % sets_.size();
       if (Status status = start->record(stream_.get()); !status.ok()) return status;
-      if (Status status = kernel_->launch(call, stream_.get()); !status.ok()) return status;
+      Status launched =
+          recorded ? recordings[set]->launch(stream_.get()) : kernel_->launch(sets_[set].call, stream_.get());
+      if (!launched.ok()) return launched;
       if (Status status = end->record(stream_.get()); !status.ok()) return status;
       auto took = Event::milliseconds(*start, *end);
       if (!took) return took.status();
@@ -154,7 +162,7 @@ class DeviceRunner : public Runner {
 
   Status add_set() {
     Set set;
-    const auto& params = kernel_->image().params;
+    const auto& params = kernel_->signature().params;
     for (size_t i = 0; i < params.size(); ++i) {
       if (params[i].role == ParamSpec::Role::Scalar) {
         set.call.push_back(scalar(initial_.tensors[i]));
@@ -184,7 +192,7 @@ class DeviceRunner : public Runner {
 };
 
 /// The image must be of the program whose arguments these are: an image given with --image may not be.
-Status check_params(const KernelImage& image, const Arguments& arguments) {
+Status check_params(const Signature& image, const Arguments& arguments) {
   if (image.params.size() != arguments.tensors.size()) {
     return Status(Code::InvalidArgument, "the image has other parameters than the program");
   }
@@ -193,9 +201,9 @@ Status check_params(const KernelImage& image, const Arguments& arguments) {
 
 }  // namespace
 
-Expected<std::unique_ptr<Runner>> Runner::create(std::shared_ptr<const KernelImage> image, int device,
+Expected<std::unique_ptr<Runner>> Runner::create(std::shared_ptr<const Image> image, int device,
                                                  const Arguments& arguments) {
-  if (Status status = check_params(*image, arguments); !status.ok()) return status;
+  if (Status status = check_params(signature(*image), arguments); !status.ok()) return status;
   auto kernel = coda::prepare(std::move(image), device, arguments.dims);
   if (!kernel) return kernel.status();
   if (device == kHostDevice) {

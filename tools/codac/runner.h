@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/kernel.h"
+#include "runtime/recording.h"
 #include "tools/codac/arguments.h"
 
 namespace coda {
@@ -18,7 +18,7 @@ class Runner {
  public:
   virtual ~Runner() = default;
   /// `device` is kHostDevice or a CUDA ordinal. `arguments` are copied there, so that runs may change them.
-  static Expected<std::unique_ptr<Runner>> create(std::shared_ptr<const KernelImage> image, int device,
+  static Expected<std::unique_ptr<Runner>> create(std::shared_ptr<const Image> image, int device,
                                                   const Arguments& arguments);
 
   /// Fills outputs with `poison`, resets inouts, runs, and waits.
@@ -26,7 +26,8 @@ class Runner {
   /// The outputs and inouts by parameter; other entries are empty.
   virtual Expected<std::vector<HostTensor>> results() = 0;
   /// Runs over several copies of the arguments in turn, so that caches hold no more than they would in a program.
-  virtual Expected<Timing> bench(int runs) = 0;
+  /// `recorded`: replays of CUDA graphs.
+  virtual Expected<Timing> bench(int runs, bool recorded) = 0;
 };
 
 }  // namespace coda

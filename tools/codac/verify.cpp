@@ -6,7 +6,6 @@
 
 #include "compiler/reference/reference.h"
 #include "tools/codac/elements.h"
-#include "tools/codac/report.h"
 
 namespace coda {
 namespace {
@@ -89,13 +88,11 @@ std::vector<std::vector<int64_t>> sample_coordinates(const Sizes& shape, const V
   return coordinates;
 }
 
-Expected<std::vector<OutputReport>> verify(const Program& program, const EpilogueProgram& epilogue,
-                                           const Arguments& arguments, const std::vector<HostTensor>& results,
-                                           const VerifyOptions& options) {
+Expected<std::vector<OutputReport>> verify(const Program& program, const Problem& problem, const Arguments& arguments,
+                                           const std::vector<HostTensor>& results, const VerifyOptions& options) {
   auto reference = Reference::make(program, arguments.dims, reference_inputs(program, arguments));
   if (!reference) return reference.status();
-  const int64_t depth = epilogue.depth.evaluate(arguments.dims).value_or(0);
-  const bool whole = static_cast<double>(flops(epilogue).evaluate(arguments.dims).value_or(INT64_MAX)) <= kWholeFlops;
+  const bool whole = problem.flops <= kWholeFlops;
 
   std::vector<OutputReport> reports;
   for (size_t output = 0; output < program.outputs.size(); ++output) {
@@ -117,9 +114,10 @@ Expected<std::vector<OutputReport>> verify(const Program& program, const Epilogu
     report.name = program.params[static_cast<size_t>(param)].name;
     report.dtype = got.view().dtype;
     report.whole = static_cast<int64_t>(coordinates.size()) == count(got);
-    report.bound =
-        error_bound(report.dtype, depth, options.slack, coarsest_cast(program.graph, program.outputs[output].value));
-    report.comparison = compare(elements, report.dtype, report.bound, depth == 0);
+    report.bound = error_bound(report.dtype, problem.depth, options.slack,
+                               coarsest_cast(program.graph, program.outputs[output].value),
+                               problem.kept_roundings[static_cast<size_t>(param)]);
+    report.comparison = compare(elements, report.dtype, report.bound, problem.depth == 0);
     reports.push_back(std::move(report));
   }
   return reports;

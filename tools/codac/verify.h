@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "compiler/epilogue/epilogue.h"
 #include "tools/codac/arguments.h"
 #include "tools/codac/compare.h"
 
@@ -24,11 +23,10 @@ struct OutputReport {
   Comparison comparison;
 };
 
-/// `program` is the source, which the reference evaluates. `arguments` are as they were before the run; `results` holds
-/// the outputs, by parameter.
-Expected<std::vector<OutputReport>> verify(const Program& program, const EpilogueProgram& epilogue,
-                                           const Arguments& arguments, const std::vector<HostTensor>& results,
-                                           const VerifyOptions& options);
+/// `program` is the source, which the reference evaluates; `problem`, how it was computed. `arguments` are as they were
+/// before the run; `results` holds the outputs, by parameter.
+Expected<std::vector<OutputReport>> verify(const Program& program, const Problem& problem, const Arguments& arguments,
+                                           const std::vector<HostTensor>& results, const VerifyOptions& options);
 
 /// The sampled coordinates of a shape: first, last and random rows (first axis) and columns (all others).
 std::vector<std::vector<int64_t>> sample_coordinates(const Sizes& shape, const VerifyOptions& options);

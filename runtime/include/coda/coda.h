@@ -10,8 +10,8 @@
 
 #include "coda/status.h"
 #include "runtime/device.h"
-#include "runtime/format/kernel_image.h"
 #include "runtime/kernel.h"
+#include "runtime/recording.h"
 #include "runtime/tensor.h"
 
 namespace coda {
@@ -19,11 +19,12 @@ namespace coda {
 struct SourceText {
   std::string text;
   std::string path = "<text>";  ///< names the text in messages; imports are relative to it
-  std::string kernel;           ///< empty: the only one of the text
+  std::string kernel;           ///< or block; empty: the only one of the text
   std::string target = "host";  ///< or "sm_90a"
-  Bindings dims;
+  Bindings dims;                ///< a block is planned for these sizes, and stays right for all
 };
-/// The program's diagnostics are the message. In libcoda only, not in a runtime built without the compiler.
-Expected<std::shared_ptr<const KernelImage>> compile_text(const SourceText& source);
+/// A kernel, or a block's plan; no different for the caller. The program's diagnostics are the message of a failure. In
+/// libcoda only, not in a runtime built without the compiler.
+Expected<std::shared_ptr<const Image>> compile_text(const SourceText& source);
 
 }  // namespace coda

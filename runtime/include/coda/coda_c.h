@@ -1,5 +1,5 @@
-/* The C interface of coda: load or compile a kernel, prepare it for a device, launch it. No exception and no C++ type
- * crosses it. Every function that returns a coda_code may be called from any thread. */
+/* The C interface of coda: load or compile a kernel or a block, prepare it for a device, launch it. No exception and no
+ * C++ type crosses it. Every function that returns a coda_code may be called from any thread. */
 #ifndef CODA_CODA_C_H
 #define CODA_CODA_C_H
 
@@ -50,7 +50,7 @@ typedef struct coda_binding {
   int64_t value;
 } coda_binding;
 
-/* ---- Images: compiled kernels, not yet on a device ---- */
+/* ---- Images: compiled kernels and blocks, not yet on a device ---- */
 
 typedef struct coda_image coda_image;
 
@@ -62,7 +62,7 @@ void coda_image_free(coda_image* image);
 typedef struct coda_compile_options {
   size_t size;        /* sizeof(coda_compile_options) */
   const char* path;   /* names the text in messages, and imports are relative to it; may be NULL */
-  const char* kernel; /* which kernel of the text; NULL: the only one */
+  const char* kernel; /* which kernel or block of the text; NULL: the only one */
   const char* target; /* "sm_90a" or "host"; NULL: "host" */
   const coda_binding* dims;
   size_t dim_count;
@@ -87,7 +87,7 @@ coda_code coda_image_param(const coda_image* image, int32_t index, coda_param* o
 /* Text of an axis of a parameter, e.g. "2*F"; NULL if there is no such axis. */
 const char* coda_image_param_dim(const coda_image* image, int32_t index, int32_t axis);
 
-/* ---- Kernels: images made ready for a device ---- */
+/* ---- Kernels: images made ready for a device. A block is one too: a launch runs all its kernels in order ---- */
 
 typedef struct coda_kernel coda_kernel;
 
@@ -117,6 +117,29 @@ typedef struct coda_argument {
 /* Checks the arguments and enqueues the kernel on `stream`, a CUstream or cudaStream_t; nothing is enqueued unless the
  * result is CODA_OK. Scalars with a default may be left out. May be called while `stream` is being captured. */
 coda_code coda_launch(coda_kernel* kernel, const coda_argument* arguments, size_t count, void* stream);
+
+/* ---- Blocks of several kernels; for a single kernel there is nothing to keep or to fold ---- */
+
+/* Memory that a launch with these arguments keeps between its kernels. */
+coda_code coda_workspace_bytes(const coda_kernel* kernel, const coda_argument* arguments, size_t count, size_t* out);
+/* A launch in memory of the caller's, at a multiple of 256, which no other work may use until the launch is done.
+ * `workspace` NULL: in the kernel's own, one for each stream. */
+coda_code coda_launch_in(coda_kernel* kernel, const coda_argument* arguments, size_t count, void* stream,
+                         void* workspace, size_t bytes);
+/* Computes now what a block makes of `const` parameters alone, and waits for it. The first launch with other weights
+ * (addresses, shapes or strides) does so by itself, except while it is captured. */
+coda_code coda_fold(coda_kernel* kernel, const coda_argument* arguments, size_t count, void* stream);
+/* Weights have new values where they are. No launch may be in flight. */
+coda_code coda_weights_changed(coda_kernel* kernel);
+
+/* ---- Recordings: a launch with fixed arguments as one CUDA graph ---- */
+
+typedef struct coda_recording coda_recording;
+
+/* The kernel must outlive it; replays of one recording must not overlap. */
+coda_code coda_record(coda_kernel* kernel, const coda_argument* arguments, size_t count, coda_recording** out);
+coda_code coda_recording_launch(coda_recording* recording, void* stream);
+void coda_recording_free(coda_recording* recording);
 
 #ifdef __cplusplus
 }

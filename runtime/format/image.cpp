@@ -1,0 +1,36 @@
+#include "runtime/format/image.h"
+
+#include "runtime/format/file_io.h"
+
+namespace coda {
+
+namespace {
+
+constexpr uint64_t kMaxFileBytes = uint64_t{1} << 30;
+
+template <class Kind>
+Expected<Image> as_image(Expected<Kind> read) {
+  if (!read) return read.status();
+  return Image(std::move(*read));
+}
+
+}  // namespace
+
+Expected<Image> any_image_from_bytes(std::span<const uint8_t> bytes) {
+  if (begins_as(kPlanFile, bytes)) return as_image(plan_from_bytes(bytes));
+  return as_image(image_from_bytes(bytes));
+}
+
+Status save_image(const Image& image, const std::string& path) {
+  return write_file_whole(path, std::visit([](const auto& kind) { return to_bytes(kind); }, image));
+}
+
+Expected<Image> load_image(const std::string& path) {
+  auto bytes = read_file(path, kMaxFileBytes);
+  if (!bytes) return bytes.status();
+  auto image = any_image_from_bytes(*bytes);
+  if (!image) return image.status().with_context(path);
+  return image;
+}
+
+}  // namespace coda

@@ -1,0 +1,32 @@
+// One kernel's code on a device: launched by itself, or as a step of a plan.
+#pragma once
+
+#include "runtime/kernel.h"
+
+namespace coda {
+
+class Device;
+
+class LoadedKernel : public Kernel {
+ public:
+  LoadedKernel(LaunchPlan plan, int device) : Kernel(device), plan_(std::move(plan)) {}
+
+  const LaunchPlan& plan() const { return plan_; }
+  const KernelImage& image() const { return plan_.image(); }
+  const Signature& signature() const override { return plan_.image(); }
+
+  /// Whether one launch can do a binding that LaunchPlan::fill() made: sizes that the device can't count are refused.
+  virtual Status admit(std::span<const Argument> arguments, const Binding& binding) const = 0;
+  /// Enqueues what admit() has accepted; nothing if there is no output.
+  virtual Status enqueue(std::span<const Argument> arguments, Binding& binding, void* stream) = 0;
+
+ private:
+  LaunchPlan plan_;
+};
+
+/// Finds the functions in the image's object.
+Expected<std::unique_ptr<LoadedKernel>> load_host(LaunchPlan plan);
+/// Assembles the image's code if need be, and loads it.
+Expected<std::unique_ptr<LoadedKernel>> load_cuda(LaunchPlan plan, const Device& device);
+
+}  // namespace coda

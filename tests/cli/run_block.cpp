@@ -1,0 +1,72 @@
+#include "tests/cli/run_block.h"
+
+#include "tools/codac/runner.h"
+#include "tools/codac/verify.h"
+
+namespace coda::testing {
+
+namespace {
+
+std::string failure(const Status& status) { return "failed: " + status.message(); }
+
+bool same_bits(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    const auto left = a[i].storage(), right = b[i].storage();
+    if (!std::equal(left.begin(), left.end(), right.begin(), right.end())) return false;
+  }
+  return true;
+}
+
+/// Runs twice, over outputs poisoned differently.
+Status run_twice(Runner& runner, std::vector<HostTensor>& results) {
+  std::vector<HostTensor> first;
+  for (const uint8_t poison : {uint8_t{0xff}, uint8_t{0x5a}}) {
+    if (Status status = runner.run(poison); !status.ok()) return status;
+    auto got = runner.results();
+    if (!got) return got.status();
+    first = std::move(results);
+    results = std::move(*got);
+  }
+  return same_bits(first, results) ? Status() : Status(Code::Corrupt, "two runs differ");
+}
+
+}  // namespace
+
+BlockRun run_block(const std::string& text, const Bindings& dims, uint64_t seed, double slack) {
+  BlockRun run;
+  CompileRequest request{.path = "block.coda", .text = text, .bindings = dims, .target = "host"};
+  Compilation compilation = compile(request);
+  run.message = compilation.diagnostics->render_text();
+  if (!compilation.ok()) {
+    run.needs_a_pass = compilation.plan && run.message.find("touches no GEMM") != std::string::npos;
+    return run;
+  }
+  run.compiled = true;
+  run.kernels = compilation.plan ? static_cast<int>(compilation.plan->kernels.size()) : 1;
+  Bindings all = dims;
+  for (const auto& [name, value] : compilation.program->bound) all.emplace(name, value);
+  if (compilation.plan) run.message += to_text(*compilation.plan);
+
+  const Program& program = *compilation.program;
+  const Problem problem = problem_of(compilation, all);
+  const ArgumentOptions options{.seed = seed};
+  auto inputs = InputFiles::read(options);
+  auto arguments = inputs->make(program, problem, all, options);
+  if (!arguments) return run.message += failure(arguments.status()), run;
+  auto runner = Runner::create(std::make_shared<Image>(*compilation.take_image()), kHostDevice, *arguments);
+  if (!runner) return run.message += failure(runner.status()), run;
+  std::vector<HostTensor> results;
+  if (Status status = run_twice(**runner, results); !status.ok()) return run.message += failure(status), run;
+  auto reports = verify(program, problem, *arguments, results, {.seed = seed, .slack = slack});
+  if (!reports) return run.message += failure(reports.status()), run;
+  run.right = true;
+  for (const OutputReport& report : *reports) {
+    const Comparison& c = report.comparison;
+    run.right = run.right && c.passed && report.whole;
+    run.message += report.name + ": worst " + std::to_string(c.worst) + ", rms " + std::to_string(c.rms_error) +
+                   " of " + std::to_string(report.bound.rms) + " " + c.reason + "\n";
+  }
+  return run;
+}
+
+}  // namespace coda::testing
