@@ -9,17 +9,20 @@
 namespace coda {
 namespace {
 
-/// A parameter that a kernel reads and writes is one parameter.
-void join_inouts(PlanKernel& kernel) {
+/// A tensor that a kernel reads and writes, or writes twice with one value, is one parameter of it.
+void join_parameters(PlanKernel& kernel) {
   Program& program = kernel.program;
   for (size_t out = 0; out < program.params.size(); ++out) {
     if (program.params[out].role != Param::Role::Out) continue;
     const auto first = std::find(kernel.arguments.begin(), kernel.arguments.end(), kernel.arguments[out]);
     const auto in = static_cast<size_t>(first - kernel.arguments.begin());
     if (in == out) continue;
-    program.params[in].role = Param::Role::InOut;
+    const bool twice = program.params[in].role == Param::Role::Out;
+    if (!twice) program.params[in].role = Param::Role::InOut;
     program.params.erase(program.params.begin() + static_cast<std::ptrdiff_t>(out));
     kernel.arguments.erase(kernel.arguments.begin() + static_cast<std::ptrdiff_t>(out));
+    if (twice)
+      std::erase_if(program.outputs, [&](const auto& output) { return output.param == static_cast<int>(out); });
     for (auto& output : program.outputs) {
       if (output.param == static_cast<int>(out)) output.param = static_cast<int>(in);
       if (output.param > static_cast<int>(out)) --output.param;
@@ -57,53 +60,74 @@ std::string reason_of(const PlanKernel& kernel) {
   return reason + ", and touches no GEMM";
 }
 
-/// One way to bind symbols: the plan, and how far its kernels lower.
+/// Whether each kernel reads only what was there before it.
+bool in_order(const Program& block, const Plan& plan) {
+  std::vector<bool> written(plan.tensors.size());
+  for (size_t p = 0; p < block.params.size(); ++p) written[p] = block.params[p].role != Param::Role::Out;
+  for (const PlanKernel& kernel : plan.kernels) {
+    for (size_t i = 0; i < kernel.arguments.size(); ++i) {
+      if (kernel.program.params[i].role != Param::Role::Out && !written[static_cast<size_t>(kernel.arguments[i])]) {
+        return false;
+      }
+    }
+    for (const auto& output : kernel.program.outputs) {
+      written[static_cast<size_t>(kernel.arguments[static_cast<size_t>(output.param)])] = true;
+    }
+  }
+  return true;
+}
+
+/// One way to plan the block: for some sizes, with some symbols bound.
 struct Candidate {
   std::optional<Program> program;
   Plan plan;
   std::vector<Compilation> kernels;
   int failed = 0, passes = 0;
-  bool better_than(const Candidate& other) const {
-    return failed != other.failed ? failed < other.failed : plan.seconds < other.plan.seconds * (1 - 1e-6);
-  }
 };
 
 class BlockLowering {
  public:
   BlockLowering(const CompileRequest& request, const ElaborateBlock& elaborate, Compilation& result)
       : request_(request), elaborate_(elaborate), result_(result) {
+    // What is empty costs nothing, and so can't be weighed.
     for (const auto& [name, value] : request.bindings) sizes_[name] = std::max<int64_t>(value, 1);
   }
 
-  bool run() {
-    std::optional<Candidate> best = candidate({}, *result_.diagnostics);
-    if (!best) return false;
-    if (best->failed > 0 || best->passes > 0) {
-      for (const auto& symbol : request_.bindings) {
-        Diagnostics scratch(*result_.sources);
-        auto other = candidate({symbol}, scratch);
-        if (other && other->better_than(*best)) best = std::move(other);
-      }
+  /// The best first. Those after it are made where it does not lower, or leaves passes without a GEMM that another
+  /// binding may avoid.
+  std::vector<Candidate> run() {
+    std::vector<Candidate> all;
+    if (!add({}, sizes_, *result_.diagnostics, all)) return all;
+    if (all[0].failed == 0 && all[0].passes == 0) return all;
+    Diagnostics scratch(*result_.sources);
+    for (const auto& symbol : request_.bindings) add({symbol}, sizes_, scratch, all);
+    if (all[0].failed > 0) {  // what is cheapest for small sizes may be no plan at all
+      Bindings large = sizes_;
+      for (auto& [name, value] : large) value = std::max<int64_t>(value, kLarge);
+      add({}, large, scratch, all);
     }
-    result_.program = std::make_unique<Program>(std::move(*best->program));
-    result_.plan = std::make_unique<Plan>(std::move(best->plan));
-    result_.kernels = std::move(best->kernels);
-    return report();
+    std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+      return a.failed != b.failed ? a.failed < b.failed : a.plan.seconds < b.plan.seconds * (1 - 1e-6);
+    });
+    return all;
   }
 
  private:
-  std::optional<Candidate> candidate(const Bindings& bound, Diagnostics& diagnostics) {
+  static constexpr int64_t kLarge = 4096;
+
+  bool add(const Bindings& bound, const Bindings& sizes, Diagnostics& diagnostics, std::vector<Candidate>& all) {
     Candidate made;
     made.program = elaborate_(bound);
-    if (!made.program) return {};
-    if (!plan_block(*made.program, {.sizes = sizes_}, made.plan, diagnostics)) return {};
+    if (!made.program || !plan_block(*made.program, {.sizes = sizes}, made.plan, diagnostics)) return false;
+    made.failed = !in_order(*made.program, made.plan);
     for (PlanKernel& kernel : made.plan.kernels) {
-      join_inouts(kernel);
+      join_parameters(kernel);
       made.kernels.push_back(lowered(kernel.program));
       made.failed += !made.kernels.back().ok();
       made.passes += kernel.kind != KernelKind::Gemm;
     }
-    return made;
+    all.push_back(std::move(made));
+    return true;
   }
 
   /// With the kernel's own bindings, or one more symbol: that which cuts the columns into the fewest regions.
@@ -131,28 +155,29 @@ class BlockLowering {
     return made;
   }
 
-  bool report() {
-    std::string name;
-    if (const int late = reads_too_late(*result_.program, *result_.plan, name); late >= 0) {
-      result_.diagnostics->report(DiagId::E0361, result_.program->span,
-                                  {result_.program->name, std::to_string(late),
-                                   "it reads `" + name + "`, which an earlier kernel has overwritten"});
-    }
-    for (size_t k = 0; k < result_.kernels.size(); ++k) {
-      if (result_.kernels[k].ok()) continue;
-      const PlanKernel& kernel = result_.plan->kernels[k];
-      if (kernel.kind == KernelKind::Gemm) result_.diagnostics->append(*result_.kernels[k].diagnostics);
-      result_.diagnostics->report(DiagId::E0361, result_.program->span,
-                                  {result_.program->name, std::to_string(k), reason_of(kernel)});
-    }
-    return result_.ok();
-  }
-
   const CompileRequest& request_;
   const ElaborateBlock& elaborate_;
   Compilation& result_;
-  Bindings sizes_;  ///< what is empty costs nothing, and so can't be weighed
+  Bindings sizes_;
 };
+
+/// Says what keeps the kernels of `result` from being a plan that runs; true if nothing does.
+bool report(Compilation& result) {
+  const Program& program = *result.program;
+  std::string name;
+  if (const int late = reads_too_late(program, *result.plan, name); late >= 0) {
+    result.diagnostics->report(
+        DiagId::E0361, program.span,
+        {program.name, std::to_string(late), "it reads `" + name + "`, which an earlier kernel has overwritten"});
+  }
+  for (size_t k = 0; k < result.kernels.size(); ++k) {
+    if (result.kernels[k].ok()) continue;
+    const PlanKernel& kernel = result.plan->kernels[k];
+    if (kernel.kind == KernelKind::Gemm) result.diagnostics->append(*result.kernels[k].diagnostics);
+    result.diagnostics->report(DiagId::E0361, program.span, {program.name, std::to_string(k), reason_of(kernel)});
+  }
+  return result.ok();
+}
 
 ParamSpec spec_of(const Param& param) {
   ParamSpec spec{.name = param.name,
@@ -187,8 +212,9 @@ PlanImage assembled(const CompileRequest& request, const Compilation& result) {
 }
 
 /// What all kernels have printed, each under its name.
-void join_dumps(Compilation& result) {
+void join_dumps(const CompileRequest& request, Compilation& result) {
   for (Compilation& kernel : result.kernels) {
+    if (request.dumps.contains(Dump::Epilogue)) kernel.dumps[Dump::Epilogue] = to_text(*kernel.epilogue);
     for (auto& [dump, text] : kernel.dumps) {
       if (dump == Dump::Cubin) continue;  // files of their own, not text
       std::string& all = result.dumps[dump];
@@ -198,13 +224,8 @@ void join_dumps(Compilation& result) {
   }
 }
 
-}  // namespace
-
-bool plan_and_lower(const CompileRequest& request, const ElaborateBlock& elaborate, Compilation& result) {
-  return BlockLowering(request, elaborate, result).run();
-}
-
-void generate_block(const CompileRequest& request, Compilation& result) {
+/// Code for every kernel; a kernel's diagnostics stay with it.
+void generate_kernels(const CompileRequest& request, Compilation& result) {
   std::atomic<size_t> next{0};
   const auto work = [&] {
     for (size_t k = next++; k < result.kernels.size(); k = next++) generate(request, result.kernels[k]);
@@ -214,17 +235,44 @@ void generate_block(const CompileRequest& request, Compilation& result) {
   for (size_t t = 1; t < threads; ++t) others.emplace_back(work);
   work();
   for (std::thread& thread : others) thread.join();
+}
 
-  for (const Compilation& kernel : result.kernels) result.diagnostics->append(*kernel.diagnostics);
-  join_dumps(result);
-  const bool all = std::all_of(result.kernels.begin(), result.kernels.end(), [](auto& k) { return k.image; });
-  if (!result.ok() || !all) return;
+/// The image, or why a kernel has no code.
+void finish(const CompileRequest& request, Compilation& result) {
+  for (size_t k = 0; k < result.kernels.size(); ++k) {
+    const Diagnostics& said = *result.kernels[k].diagnostics;
+    const auto first = std::find_if(said.all().begin(), said.all().end(),
+                                    [](const Diagnostic& d) { return d.severity == Severity::Error; });
+    if (first == said.all().end()) continue;
+    if (first->span.valid()) result.diagnostics->append(said);
+    result.diagnostics->report(DiagId::E0361, result.program->span,
+                               {result.program->name, std::to_string(k), first->message});
+  }
+  join_dumps(request, result);
+  if (!result.ok()) return;
   PlanImage image = assembled(request, result);
   if (Status status = check_plan(image); !status.ok()) {
     result.diagnostics->report(DiagId::E0502, result.program->span, {request.target, status.message()});
     return;
   }
   result.plan_image = std::move(image);
+}
+
+}  // namespace
+
+void compile_block(const CompileRequest& request, const ElaborateBlock& elaborate, Compilation& result) {
+  auto candidates = timed(result.times, "plan", [&] { return BlockLowering(request, elaborate, result).run(); });
+  for (size_t c = 0; c < candidates.size(); ++c) {
+    result.program = std::make_unique<Program>(std::move(*candidates[c].program));
+    result.plan = std::make_unique<Plan>(std::move(candidates[c].plan));
+    result.kernels = std::move(candidates[c].kernels);
+    if (!report(result)) return;
+    if (request.stage == Stage::Lower) return join_dumps(request, result);
+    timed(result.times, "kernels", [&] { return generate_kernels(request, result), true; });
+    const bool all = std::all_of(result.kernels.begin(), result.kernels.end(), [](auto& k) { return k.image; });
+    const bool last = c + 1 == candidates.size() || candidates[c + 1].failed > 0;
+    if (all || last) return finish(request, result);
+  }
 }
 
 }  // namespace coda

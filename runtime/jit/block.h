@@ -13,11 +13,10 @@ namespace coda {
 /// Elaborates the block with these symbols bound; nothing if that fails.
 using ElaborateBlock = std::function<std::optional<Program>(const Bindings& bound)>;
 
-/// Plans the block for the request's sizes and lowers its kernels, into `result`. Binds as few symbols as the kernels'
-/// structure needs: none, else what the best plan needs, and to each kernel the one that cuts its columns least.
-bool plan_and_lower(const CompileRequest& request, const ElaborateBlock& elaborate, Compilation& result);
-
-/// Generates code for the kernels of `result`, each in a thread of its own, and makes the plan's image of them.
-void generate_block(const CompileRequest& request, Compilation& result);
+/// Plans the block for the request's sizes, lowers its kernels, generates their code, each in a thread of its own, and
+/// makes the plan's image of them, as far as the request goes. Binds as few symbols as the kernels' structure needs:
+/// none, else what the best plan needs, and to each kernel the one that cuts its columns least. A plan of which some
+/// kernel can't be compiled makes way for the next best.
+void compile_block(const CompileRequest& request, const ElaborateBlock& elaborate, Compilation& result);
 
 }  // namespace coda

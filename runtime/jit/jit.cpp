@@ -44,13 +44,13 @@ class Pipeline {
       keep(std::move(*program));
       return;
     }
+    if (program->is_block && !lowers(*module, {})) {  // a block that is a kernel as it stands is compiled as one
+      keep(std::move(*program));
+      return block(*module);
+    }
     if (!timed(result_.times, "lower", [&] { return lower(*module, std::move(*program)); })) return;
     if (request_.stage == Stage::Lower) return;
-    if (!result_.plan) return generate(request_, result_);
-    timed(result_.times, "kernels", [&] {
-      generate_block(request_, result_);
-      return true;
-    });
+    generate(request_, result_);
   }
 
  private:
@@ -93,16 +93,11 @@ class Pipeline {
   }
 
   /// Binds as few symbols as the kernel's structure allows: none, else one (the one that cuts the columns into the
-  /// fewest regions: a head's size rather than the number of heads), else all those given less each that can go. A
-  /// block that is no kernel as it stands is planned.
+  /// fewest regions: a head's size rather than the number of heads), else all those given less each that can go.
   bool lower(const ast::Module& module, Program all_bound) {
     Bindings bound;
     if (!lowers(module, bound)) {
       bound = request_.bindings;
-      if (all_bound.is_block) {
-        keep(std::move(all_bound));
-        return plan(module);
-      }
       auto epilogue = std::make_unique<EpilogueProgram>();
       if (!lower_to_epilogue(all_bound, *epilogue, *result_.diagnostics)) {
         keep(std::move(all_bound));
@@ -131,16 +126,12 @@ class Pipeline {
     return true;
   }
 
-  bool plan(const ast::Module& module) {
+  void block(const ast::Module& module) {
     const ElaborateBlock elaborate = [&](const Bindings& bound) {
       Diagnostics scratch(*result_.sources);  // what it says has been said
       return elaborated(module, bound, scratch);
     };
-    if (!plan_and_lower(request_, elaborate, result_)) return false;
-    for (const Compilation& kernel : result_.kernels) {
-      if (wants(Dump::Epilogue)) result_.dumps[Dump::Epilogue] += to_text(*kernel.epilogue) + "\n";
-    }
-    return true;
+    compile_block(request_, elaborate, result_);
   }
 
   /// The number of regions of the lowered kernel; nothing if it does not lower.

@@ -1,6 +1,8 @@
 // Blocks: one GEMM is a kernel, several are planned, compiled in parallel, and make one image.
 #include <catch2/catch.hpp>
 
+#include "coda/coda.h"
+#include "coda/coda_c.h"
 #include "runtime/jit/jit.h"
 #include "tests/golden.h"
 #include "tests/source_root.h"
@@ -70,4 +72,31 @@ TEST_CASE("a block compiles for sm_90a, its kernels in parallel") {
   for (const StepTime& step : result.times) total += step.milliseconds;
   WARN("block of four kernels to PTX: " << total << " ms");
   for (const PlanStep& step : result.plan_image->steps) CHECK(step.kernel.target == "sm_90a");
+}
+
+TEST_CASE("compiling on another thread gives the same, also from C") {
+  const std::string text = "kernel f(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n    y = relu(x @ w.T)\n}\n";
+  const auto now = coda::compile_text({.text = text});
+  REQUIRE(now.ok());
+  std::vector<std::shared_future<Expected<std::shared_ptr<const Image>>>> later;
+  for (int i = 0; i < 4; ++i) later.push_back(compile_text_async({.text = text}));
+  for (const auto& future : later) {
+    REQUIRE(future.get().ok());
+    CHECK(to_bytes(std::get<KernelImage>(**future.get())) == to_bytes(std::get<KernelImage>(**now)));
+  }
+  CHECK_FALSE(compile_text_async({.text = "kernel"}).get().ok());
+
+  coda_compilation* compilation = nullptr;
+  coda_image* image = nullptr;
+  REQUIRE(coda_compile_async(text.c_str(), nullptr, &compilation) == CODA_OK);
+  REQUIRE(coda_compilation_finish(compilation, &image) == CODA_OK);
+  CHECK(std::string(coda_image_name(image)) == "f");
+  coda_image_free(image);
+  REQUIRE(coda_compile_async("kernel", nullptr, &compilation) == CODA_OK);
+  CHECK(coda_compilation_finish(compilation, &image) == CODA_INVALID_ARGUMENT);
+  CHECK(std::string(coda_error()).find("error[E") != std::string::npos);
+  REQUIRE(coda_compile_async(text.c_str(), nullptr, &compilation) == CODA_OK);
+  CHECK(coda_compilation_finish(compilation, nullptr) == CODA_OK);
+  CHECK(coda_compile_async(nullptr, nullptr, &compilation) == CODA_INVALID_ARGUMENT);
+  CHECK(coda_compilation_done(nullptr) == 0);
 }

@@ -13,7 +13,7 @@ constexpr const char* kActs[] = {"silu(x)", "relu(x)", "tanh(x)", "gelu_tanh(x)"
 
 class Generator {
  public:
-  explicit Generator(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15 + 0x1234567) {}
+  explicit Generator(uint64_t seed) : state_(seed) { state_ = next(); }  // else seeds would be shifted copies
 
   RandomBlock run() {
     const int widths = 2 + below(3);

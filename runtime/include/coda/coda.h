@@ -5,6 +5,7 @@
 //   (*kernel)->launch(arguments, stream);
 #pragma once
 
+#include <future>
 #include <memory>
 #include <string>
 
@@ -26,5 +27,7 @@ struct SourceText {
 /// A kernel, or a block's plan; no different for the caller. The program's diagnostics are the message of a failure. In
 /// libcoda only, not in a runtime built without the compiler.
 Expected<std::shared_ptr<const Image>> compile_text(const SourceText& source);
+/// The same on a thread of its own. The last copy of the future waits for it.
+std::shared_future<Expected<std::shared_ptr<const Image>>> compile_text_async(SourceText source);
 
 }  // namespace coda

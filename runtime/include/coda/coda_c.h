@@ -70,6 +70,14 @@ typedef struct coda_compile_options {
 /* The program's diagnostics are the error text. In libcoda only, not in a runtime built without the compiler. */
 coda_code coda_compile(const char* text, const coda_compile_options* options, coda_image** out);
 
+/* The same on a thread of its own. */
+typedef struct coda_compilation coda_compilation;
+coda_code coda_compile_async(const char* text, const coda_compile_options* options, coda_compilation** out);
+/* 1 when coda_compilation_finish() would not wait. */
+int32_t coda_compilation_done(const coda_compilation* compilation);
+/* Waits, gives what coda_compile() would have given, and frees `compilation`. `out` NULL: the result is not wanted. */
+coda_code coda_compilation_finish(coda_compilation* compilation, coda_image** out);
+
 typedef int32_t coda_role;
 enum { CODA_IN = 0, CODA_OUT = 1, CODA_INOUT = 2, CODA_SCALAR = 3 };
 typedef struct coda_param {
