@@ -85,7 +85,7 @@ def graph_of(run):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         run()
-    return graph.replay
+    return lambda keep=run: graph.replay()  # the graph owns none of the memory that `run` holds
 
 
 def bare(d, inputs):
@@ -153,9 +153,9 @@ def main():
     sys.path.insert(0, str(args.dist))
     import coda
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; errors coda/PyTorch; ratio = peer's time / coda's")
-    kernel = coda.load(args.dist / "programs" / "llama_block.0.coda.bin").prepare(0)
     results, failed = [], 0
     for tokens in args.tokens.split(","):
+        kernel = coda.load(args.dist / "programs" / f"llama_block.T{tokens}.coda.bin").prepare(0)  # planned for T
         d = dict(T=int(tokens), D=4096, A=4096, F=14336, Hq=32, Hkv=8, Dh=128)
         try:
             results.append(run_case(coda, kernel, d, args))

@@ -13,4 +13,8 @@ build_one() {
   "$folder/bin/codac" build "$folder/examples/$file" "$kernel" --arch sm_90a "$@" -o "$folder/programs/$name.$index.coda.bin" </dev/null
 }
 each_case build_one
+for tokens in 8192 256 64 16; do  # tools/bench_blocks.py
+  build_one llama_block llama_block.coda llama "T$tokens" --dim T=$tokens --dim D=4096 --dim A=4096 --dim F=14336 \
+    --dim Hq=32 --dim Hkv=8 --dim Dh=128
+done
 echo "$(ls "$folder/programs" | wc -l) programs, $(du -sh --apparent-size "$folder/programs" | cut -f1)"
