@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <set>
 #include <thread>
 
 #include "runtime/jit/generate.h"
@@ -77,6 +78,17 @@ bool in_order(const Program& block, const Plan& plan) {
   return true;
 }
 
+/// Symbols that the parts of a regrouped dimension have: heads, and their size. Only those can make a plan another one.
+std::set<std::string> structural_symbols(const Program& block) {
+  std::set<std::string> symbols;
+  for (NodeId id = 0; id < block.graph.size(); ++id) {
+    const Node& node = block.graph[id];
+    if (node.kind != NodeKind::View || node.map.terms.size() < 2) continue;
+    for (const auto& term : node.map.terms) symbols.merge(term.dim.extent.symbols());
+  }
+  return symbols;
+}
+
 /// One way to plan the block: for some sizes, with some symbols bound.
 struct Candidate {
   std::optional<Program> program;
@@ -100,7 +112,10 @@ class BlockLowering {
     if (!add({}, sizes_, *result_.diagnostics, all)) return all;
     if (all[0].failed == 0 && all[0].passes == 0) return all;
     Diagnostics scratch(*result_.sources);
-    for (const auto& symbol : request_.bindings) add({symbol}, sizes_, scratch, all);
+    const std::set<std::string> structural = structural_symbols(*all[0].program);
+    for (const auto& symbol : request_.bindings) {
+      if (structural.contains(symbol.first)) add({symbol}, sizes_, scratch, all);
+    }
     if (all[0].failed > 0) {  // what is cheapest for small sizes may be no plan at all
       Bindings large = sizes_;
       for (auto& [name, value] : large) value = std::max<int64_t>(value, kLarge);
