@@ -2,7 +2,7 @@
 """Runs generated Hopper kernels without the project's runtime: loads the cubins and launch descriptions that
 `test_codegen "[.dump]"` wrote (CODA_DUMP=folder), checks them against torch and times them beside torch.matmul.
 
-usage: gpu_kernels.py FOLDER [check] [time] [--only TEXT]
+usage: gpu_kernels.py FOLDER [check] [time] [small] [--only TEXT]
 """
 import ctypes as C
 import json
@@ -393,8 +393,13 @@ def check(kernels):
     print("CHECK", "FAILED" if bad else "PASSED", bad, flush=True)
 
 
-TIMED = [(8192, 8192, 8192), (4096, 4096, 4096), (8192, 14336, 4096), (8192, 4096, 14336), (8192, 6144, 4096),
-         (8192, 28672, 4096), (1024, 1024, 4096), (512, 1536, 2048)]
+# Program -> (M, N, K) of the GEMM at which it is timed.
+TIMED = {
+    "gemm": [(8192, 8192, 8192), (8192, 14336, 4096), (8192, 4096, 14336), (8192, 6144, 4096), (4096, 4096, 4096)],
+    "bias_gelu": [(8192, 14336, 4096)], "gate_up": [(8192, 28672, 4096)], "pairs": [(8192, 28672, 4096)],
+    "residual": [(8192, 4096, 14336), (8192, 4096, 4096)], "qkv_rope": [(8192, 6144, 4096)],
+    "head_norm": [(8192, 6144, 4096)], "linear_ce": [(8192, 32064, 4096)],
+}
 
 
 def median(x):
@@ -459,11 +464,52 @@ def timing(kernels, shapes, rounds=4):
             for x in random.sample(list(functions), len(functions)):
                 chill[x].append(cool(functions[x], x))
         base = median(chill["cublas"])
-        print(f"{m}x{n}x{k} cublas {flops / base / 1e9:.0f} TF; cool / hot ratio: " + "  ".join(
-            f"{x} {base / median(chill[x]):.3f}/{median(ratio[x]):.3f}" for x in functions if x != "cublas") +
-            f" [{time.time() - START:.0f}s]", flush=True)
+        print(f"{m}x{n}x{k} cublas {flops / base / 1e9:.0f} TF cool; ratio cool / hot: [{time.time() - START:.0f}s]")
+        for x in sorted(set(functions) - {"cublas"}, key=lambda x: -median(ratio[x])):
+            print(f"   {x:<24} {base / median(chill[x]):.3f} / {median(ratio[x]):.3f}", flush=True)
         del functions, keep, a, b, c
         torch.cuda.empty_cache()
+
+
+SMALL = [(m, n, k) for n, k in ((6144, 4096), (28672, 4096), (4096, 14336), (4096, 4096)) for m in (1, 16, 64, 128, 256)]
+
+
+def graph(functions):
+    """Captures the functions one after the other; returns a launch of them all."""
+    stream = torch.cuda.Stream()
+    captured = torch.cuda.CUDAGraph()
+    with torch.cuda.stream(stream):
+        for f in functions:
+            f()
+        stream.synchronize()
+        with torch.cuda.graph(captured, stream=stream):
+            for f in functions:
+                f()
+    return captured.replay
+
+
+def small(kernels, shapes, rounds=6):
+    """Few rows: graphs of launches over copies of the weights that together exceed the L2, interleaved with cuBLAS."""
+    for m, n, k in shapes:
+        copies = max(2, min(16, -(-200 * 2 ** 20 // (2 * n * k))))
+        x = torch.randn(m, k, device="cuda", dtype=torch.bfloat16)
+        ws = [torch.randn(n, k, device="cuda", dtype=torch.bfloat16) * k ** -0.5 for _ in range(copies)]
+        y = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
+        passes = max(1, 16 // copies)
+        launches = {"cublas": [lambda w=w: torch.matmul(x, w.t(), out=y) for w in ws] * passes}
+        for name, kernel in kernels.items():
+            dims = dims_for(name, m, n, k)
+            launches[name] = [kernel.prepare({"a": x, "b": w, "d": y}, dims) for w in ws] * passes
+        graphs = {name: graph(fs) for name, fs in launches.items()}
+        times = {name: [] for name in graphs}
+        for _ in range(rounds):
+            for name in random.sample(list(graphs), len(graphs)):
+                times[name].append(burst(graphs[name], 5, (name, m, n, k)) / len(launches[name]))
+        base = median(times["cublas"])
+        floor = 2.0 * (n * k + m * k + m * n) / 4.3e9
+        order = sorted(set(times) - {"cublas"}, key=lambda name: median(times[name]))
+        print(f"{m}x{n}x{k} cublas {base * 1e3:.1f} us ({floor / base:.2f} of copy bandwidth): " + ", ".join(
+            f"{name[8:]} {base / median(times[name]):.3f}" for name in order) + f" [{time.time() - START:.0f}s]", flush=True)
 
 
 def main():
@@ -479,16 +525,11 @@ def main():
     print(f"{len(kernels)} kernels on {torch.cuda.get_device_name()} [{time.time() - START:.0f}s]", flush=True)
     if "check" in sys.argv:
         check(kernels)
+    if "small" in sys.argv:
+        small({n: k for n, k in kernels.items() if n.startswith("gemm_kk")}, SMALL)
     if "time" in sys.argv:
-        plain = {n: k for n, k in kernels.items() if n.startswith("gemm_kk")}
-        if plain:
-            timing(plain, TIMED)
-        large = {n: k for n, k in kernels.items() if "128x256" in n or "256x192" in n}
-        timing({n: k for n, k in large.items() if n.startswith(("gemm_k", "gemm_m"))}, TIMED[:1])
-        timing({n: k for n, k in large.items() if n.startswith(("gate_up", "bias", "pairs"))}, [(8192, 28672, 4096)])
-        timing({n: k for n, k in large.items() if n.startswith("residual")}, [(8192, 4096, 14336), (8192, 4096, 4096)])
-        timing({n: k for n, k in large.items() if n.startswith(("qkv", "head_norm"))}, [(8192, 6144, 4096)])
-        timing({n: k for n, k in large.items() if n.startswith(("linear_ce",))}, [(8192, 32064, 4096)])
+        for program, shapes in TIMED.items():
+            timing({n: k for n, k in kernels.items() if family(n) == program}, shapes)
 
 
 main()

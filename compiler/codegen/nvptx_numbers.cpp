@@ -11,12 +11,17 @@ using llvm::Value;
 
 class NvptxNumbers::Impl final : public LlvmEmitter {
  public:
-  explicit Impl(llvm::IRBuilder<>& builder) : LlvmEmitter(builder) {}
+  Impl(llvm::IRBuilder<>& builder, bool approximate) : LlvmEmitter(builder), approximate_(approximate) {}
 
+  bool is_approximate() const override { return approximate_; }
+  Val div(Val a, Val b) override { return approximate_ ? unit2("div.full.f32", a, b) : LlvmEmitter::div(a, b); }
+  Val sqrt(Val a) override { return approximate_ ? unit("sqrt.approx.f32", a) : LlvmEmitter::sqrt(a); }
   Val rsqrt(Val a) override { return unit("rsqrt.approx.f32", a); }
   Val rcp(Val a) override { return unit("rcp.approx.f32", a); }
   Val exp2(Val a) override { return unit("ex2.approx.f32", a); }
   Val log2(Val a) override { return unit("lg2.approx.f32", a); }
+  Val exp2_normal(Val a) override { return unit("ex2.approx.ftz.f32", a); }
+  Val rcp_normal(Val a) override { return unit("rcp.approx.ftz.f32", a); }
   Val tanh_fast(Val a) override { return unit("tanh.approx.f32", a); }
   Val sin(Val a) override { return circular(a, 0); }
   Val cos(Val a) override { return circular(a, 1); }
@@ -52,14 +57,22 @@ class NvptxNumbers::Impl final : public LlvmEmitter {
   }
 
   /// One instruction of the special-function unit.
-  Val unit(const char* instruction, Val a) {
-    auto* type = llvm::FunctionType::get(builder_.getFloatTy(), {builder_.getFloatTy()}, false);
-    auto* code = llvm::InlineAsm::get(type, std::string(instruction) + " $0, $1;", "=f,f", false);
-    llvm::CallInst* call = builder_.CreateCall(code, {value_of(a)});
+  Val unit(const char* instruction, Val a) { return pure(instruction, " $0, $1;", "=f,f", {value_of(a)}); }
+  Val unit2(const char* instruction, Val a, Val b) {
+    return pure(instruction, " $0, $1, $2;", "=f,f,f", {value_of(a), value_of(b)});
+  }
+  Val pure(const std::string& instruction, const char* operands, const char* constraints,
+           llvm::ArrayRef<Value*> arguments) {
+    const llvm::SmallVector<llvm::Type*, 2> types(arguments.size(), builder_.getFloatTy());
+    auto* type = llvm::FunctionType::get(builder_.getFloatTy(), types, false);
+    llvm::CallInst* call =
+        builder_.CreateCall(llvm::InlineAsm::get(type, instruction + operands, constraints, false), arguments);
     call->setDoesNotAccessMemory();
     call->setDoesNotThrow();
     return val_of(call);
   }
+
+  const bool approximate_;
 
   /// sin (`shift` 0) or cos (1): x = n*pi/2 + r, with pi/2 in three parts, then the series of the quadrant.
   Val circular(Val x, int shift) {
@@ -82,8 +95,8 @@ class NvptxNumbers::Impl final : public LlvmEmitter {
   }
 };
 
-NvptxNumbers::NvptxNumbers(NvptxBuilder& builder)
-    : impl_(std::make_unique<Impl>(*static_cast<llvm::IRBuilder<>*>(builder.ir_builder()))) {}
+NvptxNumbers::NvptxNumbers(NvptxBuilder& builder, bool approximate)
+    : impl_(std::make_unique<Impl>(*static_cast<llvm::IRBuilder<>*>(builder.ir_builder()), approximate)) {}
 NvptxNumbers::~NvptxNumbers() = default;
 
 Emitter& NvptxNumbers::emitter() { return *impl_; }

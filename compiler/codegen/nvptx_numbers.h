@@ -12,7 +12,8 @@ namespace coda {
 
 class NvptxNumbers {
  public:
-  explicit NvptxNumbers(NvptxBuilder& builder);
+  /// `approximate`: see Emitter::is_approximate.
+  NvptxNumbers(NvptxBuilder& builder, bool approximate);
   ~NvptxNumbers();
 
   Emitter& emitter();

@@ -24,6 +24,9 @@ void cta_barrier(NvptxBuilder& b) { b.intrinsic("nvvm.barrier.cta.sync.aligned.a
 void named_barrier(NvptxBuilder& b, Val id, int threads) {
   b.intrinsic("nvvm.barrier.cta.sync.aligned.count", {id, b.i32(threads)});
 }
+void named_barrier_arrive(NvptxBuilder& b, Val id, int threads) {
+  b.intrinsic("nvvm.barrier.cta.arrive.aligned.count", {id, b.i32(threads)});
+}
 void set_registers(NvptxBuilder& b, int count, bool increase) {
   b.intrinsic(increase ? "nvvm.setmaxnreg.inc.sync.aligned.u32" : "nvvm.setmaxnreg.dec.sync.aligned.u32",
               {b.i32(count)});
@@ -69,10 +72,10 @@ void tensor_load(NvptxBuilder& b, Val destination, Val barrier, Val map, std::sp
 void fence_async_shared(NvptxBuilder& b) { b.intrinsic("nvvm.fence.proxy.async.shared_cta", {}); }
 void fence_gpu(NvptxBuilder& b) { b.inline_asm("fence.acq_rel.gpu;", "~{memory}", {}, {}); }
 
-Val atomic_increment(NvptxBuilder& b, Val pointer) {
+Val atomic_increment_release(NvptxBuilder& b, Val pointer) {
   const Val args[] = {pointer};
   const Ty results[] = {Ty::I32};
-  return b.inline_asm("atom.acq_rel.gpu.global.add.u32 $0, [$1], 1;", "=r,l,~{memory}", args, results)[0];
+  return b.inline_asm("atom.release.gpu.global.add.u32 $0, [$1], 1;", "=r,l,~{memory}", args, results)[0];
 }
 
 namespace {

@@ -20,6 +20,7 @@ Val shuffle_xor(NvptxBuilder& b, Val value, int mask);  ///< an F32
 void cluster_barrier(NvptxBuilder& b);
 void cta_barrier(NvptxBuilder& b);
 void named_barrier(NvptxBuilder& b, Val id, int threads);
+void named_barrier_arrive(NvptxBuilder& b, Val id, int threads);  ///< does not wait
 void set_registers(NvptxBuilder& b, int count, bool increase);
 
 void mbarrier_init(NvptxBuilder& b, Val barrier, int arrivals);
@@ -36,8 +37,8 @@ void tensor_load(NvptxBuilder& b, Val destination, Val barrier, Val map, std::sp
 /// Orders plain stores to shared memory before later reads by the asynchronous proxy (wgmma).
 void fence_async_shared(NvptxBuilder& b);
 void fence_gpu(NvptxBuilder& b);  ///< __threadfence()
-/// *pointer += 1, acquire and release at GPU scope; the old value.
-Val atomic_increment(NvptxBuilder& b, Val pointer);
+/// *pointer += 1, a release at GPU scope; the old value. A fence after it makes it an acquire too.
+Val atomic_increment_release(NvptxBuilder& b, Val pointer);
 
 /// A run of elements that lie side by side in memory, at most 16 bytes. Where `wide` (uniform over the grid) holds it
 /// is moved in one access; otherwise element by element, of which element i only where `remaining` > slots[i].

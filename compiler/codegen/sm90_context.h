@@ -30,9 +30,15 @@ struct Sm90Context {
   Val depth_blocks;  ///< I32, at least 1: a depth of 0 is one block of zeros
   Dim rows;          ///< M
 
-  /// Named barriers: 0 is the CTA's, one each consumer, then the loading producer's.
+  // In a consumer.
+  Val consumer;  ///< I32, number of this warpgroup among the consumers
+  Val share;     ///< I32, which part of its tile's rows it owns
+
+  /// Named barriers: 0 is the CTA's, one each consumer, the loading producer's, and one each consumer for its turn.
   static constexpr int kFirstConsumerBarrier = 1;
   static constexpr int kProducerBarrier = 4;
+  static constexpr int kFirstTurnBarrier = 5;
+  Val consumer_barrier() { return b.add(consumer, kFirstConsumerBarrier); }
 
   /// Runs `body(r)` where the region is r, and joins what it returns.
   std::vector<Val> for_region(Val region, std::span<const Ty> types, const std::function<std::vector<Val>(int)>& body);

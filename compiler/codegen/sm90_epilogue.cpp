@@ -85,16 +85,16 @@ class SliceWalk {
 
 }  // namespace
 
-void Sm90Epilogue::emit(const Sm90Tile& tile, const Sm90Mainloop::Flight& flight, Val consumer) {
+void Sm90Epilogue::emit(const Sm90Tile& tile, const Sm90Mainloop::Flight& flight) {
   c_.for_region(tile.region, {}, [&](int r) {
-    emit_region(r, tile, flight, consumer);
+    emit_region(r, tile, flight);
     return std::vector<Val>{};
   });
-  finish_.emit(tile, consumer);
+  finish_.emit(tile);
 }
 
-void Sm90Epilogue::emit_region(int index, const Sm90Tile& tile, const Sm90Mainloop::Flight& flight, Val consumer) {
-  Sm90Region region(c_, numbers_, index, tile, consumer);
+void Sm90Epilogue::emit_region(int index, const Sm90Tile& tile, const Sm90Mainloop::Flight& flight) {
+  Sm90Region region(c_, numbers_, index, tile);
   // Early loads fly while the last multiplications finish.
   region.places.push_back(c_.b.mark());
   const std::vector<Val> accumulators = mainloop_.land(flight);

@@ -22,12 +22,12 @@ class Sm90Epilogue {
         scratch_(scratch),
         finish_(context, numbers, layout, scratch) {}
 
-  void emit(const Sm90Tile& tile, const Sm90Mainloop::Flight& flight, Val consumer);
+  void emit(const Sm90Tile& tile, const Sm90Mainloop::Flight& flight);
   /// What could not be generated; empty if all was.
   const std::string& failure() const { return failure_.empty() ? finish_.failure() : failure_; }
 
  private:
-  void emit_region(int index, const Sm90Tile& tile, const Sm90Mainloop::Flight& flight, Val consumer);
+  void emit_region(int index, const Sm90Tile& tile, const Sm90Mainloop::Flight& flight);
 
   Sm90Context& c_;
   NvptxNumbers& numbers_;

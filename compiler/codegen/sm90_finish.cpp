@@ -78,29 +78,30 @@ void Sm90Finish::fail(const std::string& reason) {
   if (failure_.empty()) failure_ = reason;
 }
 
-void Sm90Finish::emit(const Sm90Tile& tile, Val consumer) {
+void Sm90Finish::emit(const Sm90Tile& tile) {
   static constexpr StatScope kScopes[] = {StatScope::Row, StatScope::Column, StatScope::All};
   if (std::none_of(std::begin(kScopes), std::end(kScopes), [&](StatScope s) { return layout_.has(s); })) return;
-  const int consumers = c_.plan.schedule.consumers;
-  Val barrier = b_.add(consumer, Sm90Context::kFirstConsumerBarrier);
+  const int sharers = c_.plan.schedule.sharers();
+  Val barrier = c_.consumer_barrier();
   const auto counter = [&](StatScope scope) {
     Val base = c_.arguments.workspace(layout_.counters(scope));
     if (scope == StatScope::All) return base;
-    Val number = scope == StatScope::Row ? sm90_panel(c_, tile, consumer) : tile.column_index;
+    Val number = scope == StatScope::Row ? sm90_panel(c_, tile) : tile.column_index;
     return b_.add(base, b_.convert(b_.mul(number, kWordBytes), Ty::I64));
   };
   const auto expected = [&](StatScope scope) {
-    Val panels = b_.mul(c_.tiles.row_panels(), consumers);
+    Val panels = b_.mul(c_.tiles.row_panels(), sharers);
     if (scope == StatScope::Row) return c_.tiles.columns();
     return scope == StatScope::Column ? panels : b_.mul(panels, c_.tiles.columns());
   };
-  gpu::fence_gpu(b_);
+  // One thread's release covers what the barrier puts before it. A fence in every thread would hold up the loads and
+  // barriers of the whole CTA.
   gpu::named_barrier(b_, barrier, kWarpgroup);
   Val first = b_.test(IntTest::Eq, c_.thread_in_wg, 0);
   b_.when(first, "arrive", [&] {
     for (StatScope scope : kScopes) {
       if (!layout_.has(scope)) continue;
-      Val before = gpu::atomic_increment(b_, counter(scope));
+      Val before = gpu::atomic_increment_release(b_, counter(scope));
       gpu::store_shared(b_, b_.add(scratch_, kWordBytes * static_cast<int>(scope)), before, kWordBytes);
     }
   });
@@ -112,13 +113,13 @@ void Sm90Finish::emit(const Sm90Tile& tile, Val consumer) {
       gpu::fence_gpu(b_);
       switch (scope) {
         case StatScope::Row:
-          finish_rows(tile, consumer);
+          finish_rows(tile);
           break;
         case StatScope::Column:
           finish_columns(tile);
           break;
         case StatScope::All:
-          finish_all(consumer);
+          finish_all();
           break;
       }
       gpu::store_element(b_, counter(scope), b_.i32(0), kWordBytes, first);
@@ -179,10 +180,10 @@ void Sm90Finish::store(const FinishStore& store, EpilogueEvaluator& evaluator, E
   gpu::store_element(b_, at, numbers_.encode(stored, dtype), info(dtype).bits / 8, predicate);
 }
 
-void Sm90Finish::finish_rows(const Sm90Tile& tile, Val consumer) {
+void Sm90Finish::finish_rows(const Sm90Tile& tile) {
   const int rows = c_.plan.schedule.rows_per_consumer();
   Val m = c_.arguments.extent(c_.rows);
-  Val row = b_.convert(b_.add(b_.mul(sm90_panel(c_, tile, consumer), rows), c_.thread_in_wg), Ty::I64);
+  Val row = b_.convert(b_.add(b_.mul(sm90_panel(c_, tile), rows), c_.thread_in_wg), Ty::I64);
   Val inside = b_.both(b_.test(IntTest::Ult, c_.thread_in_wg, rows), b_.test(IntTest::Ult, row, m));
   Totals totals;
   for (size_t s = 0; s < c_.epilogue.statistics.size(); ++s) {
@@ -265,9 +266,9 @@ void Sm90Finish::finish_columns(const Sm90Tile& tile) {
   });
 }
 
-void Sm90Finish::finish_all(Val consumer) {
+void Sm90Finish::finish_all() {
   Emitter& e = numbers_.emitter();
-  Val barrier = b_.add(consumer, Sm90Context::kFirstConsumerBarrier);
+  Val barrier = c_.consumer_barrier();
   Val panels = b_.ceil_div(c_.arguments.extent32(c_.rows), c_.plan.schedule.rows_per_consumer());
   Val warp = b_.op(IntOp::Lshr, c_.thread_in_wg, 5);
   Val leads = b_.test(IntTest::Eq, b_.op(IntOp::And, c_.thread, 31), 0);

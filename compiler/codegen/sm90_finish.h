@@ -21,16 +21,16 @@ class Sm90Finish {
       : c_(context), b_(context.b), numbers_(numbers), layout_(layout), scratch_(scratch) {}
 
   /// After a consumer's partial states of `tile` are written.
-  void emit(const Sm90Tile& tile, Val consumer);
+  void emit(const Sm90Tile& tile);
   const std::string& failure() const { return failure_; }
 
  private:
   using Totals = std::map<const Statistic*, Val>;
   class Hooks;
 
-  void finish_rows(const Sm90Tile& tile, Val consumer);
+  void finish_rows(const Sm90Tile& tile);
   void finish_columns(const Sm90Tile& tile);
-  void finish_all(Val consumer);
+  void finish_all();
   /// The finished statistics of a scope; `address(part, number, word)` is where partial state `number` lies.
   Val total(const Statistic& statistic, const std::function<Val(size_t part)>& count,
             const std::function<Val(size_t part, Val number, int word)>& address, Val predicate, int stride, Val first,

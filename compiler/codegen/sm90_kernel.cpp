@@ -1,5 +1,7 @@
 #include "compiler/codegen/sm90_kernel.h"
 
+#include <algorithm>
+
 #include "compiler/codegen/nvptx_numbers.h"
 #include "compiler/codegen/nvptx_ops.h"
 #include "compiler/codegen/sm90_epilogue.h"
@@ -44,25 +46,75 @@ void emit_producer(Sm90Context& c) {
   b.enter(done);
 }
 
+bool stores_only_narrow_reals(const Program& program) {
+  return std::none_of(program.params.begin(), program.params.end(), [](const Param& p) {
+    const bool is_output = p.role == Param::Role::Out || p.role == Param::Role::InOut;
+    return is_output && (info(p.dtype).num_class != NumClass::Real || info(p.dtype).bits > 16);
+  });
+}
+
+/// Consumers that take tiles in turn multiply one after the other: in the order in which the producer fills the ring,
+/// and never waiting for a stage that is more than one round ahead, which its barrier could not tell from this round.
+class Turns {
+ public:
+  explicit Turns(Sm90Context& context) : c_(context), b_(context.b), alternate_(context.plan.schedule.alternate) {}
+
+  Val first_tile() {
+    return alternate_ ? b_.add(c_.tiles.first(), b_.mul(c_.consumer, c_.tiles.step())) : c_.tiles.first();
+  }
+  Val tile_step() { return alternate_ ? b_.mul(c_.tiles.step(), c_.plan.schedule.consumers) : c_.tiles.step(); }
+  Sm90Turn start() {
+    const Sm90Turn start = c_.ring.consumer_start();
+    return alternate_ ? c_.ring.after(start, b_.mul(c_.consumer, c_.depth_blocks)) : start;
+  }
+  /// Past the stages of the tiles in between.
+  Sm90Turn next(const Sm90Turn& turn) {
+    return alternate_ ? c_.ring.after(turn, b_.mul(c_.depth_blocks, c_.plan.schedule.consumers - 1)) : turn;
+  }
+  /// Before a tile's first multiplication: the tile before it has its last one under way.
+  void await(Val tile) {
+    if (!alternate_) return;
+    b_.when(b_.test(IntTest::Ne, tile, c_.tiles.first()), "turn",
+            [&] { gpu::named_barrier(b_, b_.add(c_.consumer, Sm90Context::kFirstTurnBarrier), 2 * kWarpgroup); });
+  }
+  void pass_on(Val tile) {
+    if (!alternate_) return;
+    Val next = b_.sub(b_.i32(Sm90Context::kFirstTurnBarrier + 1), c_.consumer);
+    b_.when(b_.test(IntTest::Ult, b_.add(tile, c_.tiles.step()), c_.tiles.total()), "pass",
+            [&] { gpu::named_barrier_arrive(b_, next, 2 * kWarpgroup); });
+  }
+
+ private:
+  Sm90Context& c_;
+  NvptxBuilder& b_;
+  bool alternate_;
+};
+
 std::string emit_consumer(Sm90Context& c, const Sm90StatLayout& layout) {
   NvptxBuilder& b = c.b;
-  if (c.plan.schedule.consumer_registers) gpu::set_registers(b, c.plan.schedule.consumer_registers, true);
-  Val consumer = b.add(c.warpgroup, -1);
+  const Sm90Schedule& schedule = c.plan.schedule;
+  if (schedule.consumer_registers) gpu::set_registers(b, schedule.consumer_registers, true);
+  c.consumer = b.add(c.warpgroup, -1);
+  c.share = schedule.sharers() > 1 ? c.consumer : b.i32(0);
   Sm90Mainloop mainloop(c);
-  mainloop.prepare(consumer);
-  NvptxNumbers numbers(b);
+  mainloop.prepare();
+  NvptxNumbers numbers(b, stores_only_narrow_reals(c.epilogue.program));
   Val scratch = b.add(b.shared_int(b.shared_base()), c.ring.scratch_offset());
-  scratch = b.add(scratch, b.mul(consumer, sm90_scratch_bytes(c.epilogue, c.plan.schedule.tile_n)));
+  scratch = b.add(scratch, b.mul(c.consumer, sm90_scratch_bytes(c.epilogue, schedule.tile_n)));
   Sm90Epilogue epilogue(c, numbers, mainloop, layout, scratch);
-  const Sm90Turn start = c.ring.consumer_start();
-  const Val initial[] = {c.tiles.first(), start.stage, start.parity};
+  Turns turns(c);
+  const Sm90Turn start = turns.start();
+  const Val initial[] = {turns.first_tile(), start.stage, start.parity};
   b.loop(
       "consume", initial, [&](std::span<const Val> v) { return b.test(IntTest::Ult, v[0], c.tiles.total()); },
       [&](std::span<const Val> v) {
         const Sm90Tile tile = c.tiles.at(v[0]);
+        turns.await(v[0]);
         const Sm90Mainloop::Flight flight = mainloop.run({v[1], v[2]});
-        epilogue.emit(tile, flight, consumer);
-        return std::vector<Val>{b.add(v[0], c.tiles.step()), flight.turn.stage, flight.turn.parity};
+        turns.pass_on(v[0]);
+        epilogue.emit(tile, flight);
+        const Sm90Turn next = turns.next(flight.turn);
+        return std::vector<Val>{b.add(v[0], turns.tile_step()), next.stage, next.parity};
       });
   return epilogue.failure();
 }
@@ -76,7 +128,7 @@ std::string emit_sm90_kernel(NvptxBuilder& b, const EpilogueProgram& epilogue, c
   Sm90Arguments arguments(b, image);
   Sm90Ring ring(b, plan.schedule);
   Sm90Tiles tiles(b, arguments, plan, epilogue);
-  Sm90Context c{b, arguments, image, epilogue, plan, ring, tiles, {}, {}, {}, {}, sm90_rows(epilogue)};
+  Sm90Context c{b, arguments, image, epilogue, plan, ring, tiles, {}, {}, {}, {}, sm90_rows(epilogue), {}, {}};
   const Sm90StatLayout layout = make_sm90_stat_layout(epilogue, plan, c.rows, image);
   emit_setup(c);
   Block producer = b.block("producer"), consumer = b.block("consumer"), end = b.block("end");

@@ -39,10 +39,10 @@ Val Sm90Mainloop::descriptor(Val address, bool depth_major) {
   return b_.op(IntOp::Or, low, kSwizzle128 | kStrideOffset | (depth_major ? kLeadingDepthMajor : kLeadingOther));
 }
 
-void Sm90Mainloop::prepare(Val consumer) {
+void Sm90Mainloop::prepare() {
   const Sm90Schedule& s = c_.plan.schedule;
   Val base = b_.shared_int(b_.shared_base());
-  Val rows = b_.mul(consumer, s.rows_per_consumer() * 2 * kSm90TileK);
+  Val rows = b_.mul(c_.share, s.rows_per_consumer() * 2 * kSm90TileK);
   a_descriptor_ = descriptor(b_.add(base, rows), c_.plan.a_depth_major);
   b_descriptor_ = descriptor(b_.add(base, s.a_bytes()), c_.plan.b_depth_major);
 }

@@ -12,7 +12,7 @@ class Sm90Mainloop {
   explicit Sm90Mainloop(Sm90Context& context);
 
   /// Emits what does not depend on the tile; by consumers.
-  void prepare(Val consumer);
+  void prepare();
 
   /// One tile's k-blocks, the last still in flight.
   struct Flight {

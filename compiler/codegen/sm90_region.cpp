@@ -2,22 +2,21 @@
 
 namespace coda {
 
-Sm90Region::Sm90Region(Sm90Context& c, NvptxNumbers& number_emitter, int r, const Sm90Tile& t, Val consumer_number)
+Sm90Region::Sm90Region(Sm90Context& c, NvptxNumbers& number_emitter, int r, const Sm90Tile& t)
     : context(c),
       numbers(number_emitter),
       index(r),
       region(c.epilogue.regions[static_cast<size_t>(r)]),
       plan(c.plan.regions[static_cast<size_t>(r)]),
       tile(t),
-      fragment(region, plan, c.plan.row_slots(), c.rows),
-      consumer(consumer_number) {
+      fragment(region, plan, c.plan.row_slots(), c.rows) {
   fragment.assume_digits(c.epilogue, r);
   NvptxBuilder& b = c.b;
   Val lane = b.op(IntOp::And, c.thread, 31);
   quad = b.op(IntOp::And, lane, 3);
   Val warp = b.op(IntOp::Lshr, c.thread_in_wg, 5);
   Val in_warp = b.add(b.op(IntOp::Shl, warp, 4), b.op(IntOp::Lshr, lane, 2));
-  first_row = b.add(b.add(tile.row, b.mul(consumer, c.plan.schedule.rows_per_consumer())), in_warp);
+  first_row = b.add(b.add(tile.row, b.mul(c.share, c.plan.schedule.rows_per_consumer())), in_warp);
   Val rows = c.arguments.extent32(c.rows);
   for (int h = 0; h < c.plan.row_slots(); ++h) {
     Val number = b.add(first_row, Sm90Plan::slot_row(h));

@@ -13,7 +13,7 @@
 namespace coda {
 
 struct Sm90Region {
-  Sm90Region(Sm90Context& context, NvptxNumbers& numbers, int index, const Sm90Tile& tile, Val consumer);
+  Sm90Region(Sm90Context& context, NvptxNumbers& numbers, int index, const Sm90Tile& tile);
 
   Sm90Context& context;
   NvptxNumbers& numbers;
@@ -23,7 +23,6 @@ struct Sm90Region {
   const Sm90Tile& tile;
   Sm90Fragment fragment;
 
-  Val consumer;                 ///< I32, number of this warpgroup among the consumers
   Val quad;                     ///< I32, lane % 4
   Val first_row;                ///< I32, of row slot 0
   std::vector<Val> row;         ///< I64, of each row slot, clamped into the tensor so that loads need no predicate

@@ -7,7 +7,7 @@ namespace coda {
 void Sm90Ring::init() {
   for (int i = 0; i < s_.stages; ++i) {
     gpu::mbarrier_init(b_, full(b_.i32(i)), 1);
-    gpu::mbarrier_init(b_, empty(b_.i32(i)), s_.consumers * s_.cluster);
+    gpu::mbarrier_init(b_, empty(b_.i32(i)), s_.sharers() * s_.cluster);
   }
   gpu::mbarrier_fence_init(b_);
 }
@@ -16,6 +16,15 @@ Sm90Turn Sm90Ring::next(const Sm90Turn& turn) {
   Val after = b_.add(turn.stage, 1);
   Val wraps = b_.test(IntTest::Eq, after, s_.stages);
   return {b_.select(wraps, b_.i32(0), after), b_.op(IntOp::Xor, turn.parity, b_.convert(wraps, Ty::I32))};
+}
+
+Sm90Turn Sm90Ring::after(const Sm90Turn& turn, Val count) {
+  Val rounds = b_.op(IntOp::Udiv, count, s_.stages);
+  Val stage = b_.add(turn.stage, b_.sub(count, b_.mul(rounds, s_.stages)));
+  Val wraps = b_.test(IntTest::Uge, stage, s_.stages);
+  rounds = b_.add(rounds, b_.convert(wraps, Ty::I32));
+  return {b_.select(wraps, b_.sub(stage, b_.i32(s_.stages)), stage),
+          b_.op(IntOp::Xor, turn.parity, b_.op(IntOp::And, rounds, 1))};
 }
 
 Val Sm90Ring::full(Val stage) {

@@ -1,5 +1,6 @@
 // The ring of pipeline stages: a full and an empty mbarrier for each, their addresses, and the walk around the ring. A
-// stage is full when its bytes have arrived, empty when every consumer of every CTA of the cluster has read it.
+// stage is full when its bytes have arrived, empty when every consumer of its tile, in every CTA of the cluster, has
+// read it.
 #pragma once
 
 #include "compiler/codegen/nvptx_builder.h"
@@ -25,6 +26,8 @@ class Sm90Ring {
   Sm90Turn producer_start() { return {b_.i32(0), b_.i32(1)}; }
   Sm90Turn consumer_start() { return {b_.i32(0), b_.i32(0)}; }
   Sm90Turn next(const Sm90Turn& turn);
+  /// `count` stages further on.
+  Sm90Turn after(const Sm90Turn& turn, Val count);
 
   Val full(Val stage);
   Val empty(Val stage);

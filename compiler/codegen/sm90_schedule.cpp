@@ -7,17 +7,32 @@
 namespace coda {
 namespace {
 
+constexpr bool kShared = false, kInTurn = true;
+
+// Name, tile, stages, cluster, consumers, whether they take turns, group_m, registers, rate. What was measured of them
+// and of others that are not kept: docs/performance.md.
 constexpr Sm90Schedule kSchedules[] = {
-    {"128x256", 128, 256, 4, 2, 2, 8, 40, 232, 1.0},  {"128x256x1", 128, 256, 4, 1, 2, 8, 40, 232, 0.995},
-    {"256x192", 256, 192, 4, 1, 2, 4, 24, 240, 0.98}, {"128x128", 128, 128, 6, 1, 2, 8, 40, 232, 0.95},
-    {"64x128", 64, 128, 8, 1, 1, 16, 0, 0, 0.68},
+    {"pingpong-128x192", 128, 192, 5, 1, 2, kInTurn, 16, 24, 240, 1.0},
+    {"128x256", 128, 256, 4, 2, 2, kShared, 8, 40, 232, 1.0},
+    {"pingpong-64x256", 64, 256, 5, 1, 2, kInTurn, 16, 40, 232, 0.975},
+    {"pingpong-128x128", 128, 128, 6, 2, 2, kInTurn, 8, 40, 232, 0.97},
+    {"128x256x1", 128, 256, 4, 1, 2, kShared, 8, 40, 232, 0.995},
+    {"128x128", 128, 128, 6, 1, 2, kShared, 8, 40, 232, 0.95},
+    {"128x64", 128, 64, 9, 1, 2, kShared, 16, 40, 232, 0.7},
+    {"64x256", 64, 256, 5, 1, 1, kShared, 16, 0, 0, 0.7},
+    {"64x128", 64, 128, 9, 1, 1, kShared, 16, 0, 0, 0.68},
+    {"64x64", 64, 64, 13, 1, 1, kShared, 16, 0, 0, 0.5},
+    {"64x32", 64, 32, 18, 1, 1, kShared, 16, 0, 0, 0.25},
 };
 
 constexpr int kSmallestTileN = 32;
-/// Cycles a tile pays beside its multiplications: fill of the pipeline and the epilogue's tail.
-constexpr double kTileOverheadCycles = 1500;
+constexpr int kElementBytes = 2;
 /// Multiply-adds of bf16 a cycle and SM.
 constexpr double kMacsPerCycle = 2048;
+/// Bytes of operands a cycle that an SM takes from L2, that it takes from memory, and that the whole memory gives.
+constexpr double kCacheBytes = 64, kMemoryBytes = 38, kAllMemoryBytes = 2690;
+/// Cycles of the pipeline's filling, and of an epilogue for each accumulator of a thread.
+constexpr double kFillCycles = 1500, kEpilogueCycles = 22;
 
 std::string times(int a, int b) { return std::to_string(a) + "x" + std::to_string(b); }
 
@@ -58,9 +73,10 @@ std::optional<Sm90Illegal> check_sm90_schedule(const Sm90Schedule& schedule, int
   if (s.consumers < 1 || s.consumers > 2) {
     return Sm90Illegal{std::to_string(s.consumers) + " consumer warpgroups", "use 1 or 2"};
   }
-  if (s.tile_m <= 0 || s.tile_m % (64 * s.consumers) != 0) {
+  if (s.alternate && s.consumers != 2) return Sm90Illegal{"one consumer that takes turns", "use 2 consumers"};
+  if (s.tile_m <= 0 || s.tile_m % (64 * s.sharers()) != 0) {
     return Sm90Illegal{"a tile of " + std::to_string(s.tile_m) + " rows",
-                       "use a multiple of " + std::to_string(64 * s.consumers)};
+                       "use a multiple of " + std::to_string(64 * s.sharers())};
   }
   if (s.tile_n < 8 || s.tile_n > 256 || s.tile_n % 8 != 0) {
     return Sm90Illegal{"a tile of " + std::to_string(s.tile_n) + " columns", "use a multiple of 8 up to 256"};
@@ -87,24 +103,32 @@ std::optional<Sm90Illegal> check_sm90_schedule(const Sm90Schedule& schedule, int
   return std::nullopt;
 }
 
+double estimate_sm90_cycles(const Sm90Schedule& s, int64_t rows, int64_t columns, int64_t depth, int processors) {
+  const auto ceil_div = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+  const int64_t panels = ceil_div(std::max<int64_t>(rows, 1), s.tile_m * s.cluster);
+  const int64_t clusters = panels * ceil_div(std::max<int64_t>(columns, 1), s.tile_n);
+  const int64_t at_once = processors / s.cluster;
+  const auto rounds = static_cast<double>(ceil_div(clusters, at_once));
+  const auto busy = static_cast<double>(std::min(clusters, at_once) * s.cluster);
+
+  const auto padded = static_cast<double>(ceil_div(std::max<int64_t>(depth, 1), kSm90TileK) * kSm90TileK);
+  const double multiply = padded * s.tile_m * s.tile_n / kMacsPerCycle / s.efficiency;
+  const auto used_rows = static_cast<double>(std::min<int64_t>(std::max<int64_t>(rows, 1), s.tile_m));
+  const double copy = padded * kElementBytes * (used_rows + static_cast<double>(s.tile_n) / s.cluster) / kCacheBytes;
+  // One epilogue is left at the end; the others are hidden only if consumers take turns.
+  const double epilogue = kEpilogueCycles * s.rows_per_consumer() / 64 * s.tile_n / 2;
+  const double exposed = s.alternate ? std::max(0.0, epilogue - multiply) : epilogue;
+  const double tiles = rounds * (std::max(multiply, copy) + exposed) + (s.alternate ? epilogue : 0);
+
+  const double all_bytes = padded * kElementBytes * static_cast<double>(rows + columns);
+  const double memory = all_bytes / std::min(kAllMemoryBytes, kMemoryBytes * busy);
+  return kFillCycles + std::max(tiles, memory + epilogue);
+}
+
 const Sm90Schedule& choose_sm90_schedule(int64_t rows, int64_t columns, int64_t depth, int processors) {
-  const Sm90Schedule* best = &kSchedules[0];
-  double least = -1;
-  for (const Sm90Schedule& s : kSchedules) {
-    const auto ceil_div = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    const int64_t clusters =
-        ceil_div(std::max<int64_t>(rows, 1), s.tile_m * s.cluster) * ceil_div(std::max<int64_t>(columns, 1), s.tile_n);
-    const int64_t waves = ceil_div(clusters, processors / s.cluster);
-    const double cycles = static_cast<double>(s.tile_m) * s.tile_n * static_cast<double>(ceil_div(depth, kSm90TileK)) *
-                              kSm90TileK / kMacsPerCycle / s.efficiency +
-                          kTileOverheadCycles;
-    const double cost = static_cast<double>(waves) * cycles;
-    if (least < 0 || cost < least) {
-      least = cost;
-      best = &s;
-    }
-  }
-  return *best;
+  const auto cost = [&](const Sm90Schedule& s) { return estimate_sm90_cycles(s, rows, columns, depth, processors); };
+  return *std::min_element(std::begin(kSchedules), std::end(kSchedules),
+                           [&](const Sm90Schedule& a, const Sm90Schedule& b) { return cost(a) < cost(b); });
 }
 
 }  // namespace coda

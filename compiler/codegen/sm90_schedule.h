@@ -1,5 +1,5 @@
 // Schedules of the sm_90a GEMM as data: tile, stages, cluster, consumers. A table of measured ones, the fit to a
-// program (whole granules in a tile), the limits of the hardware as checks, and a choice by waves times tile cycles.
+// program (whole granules in a tile), the limits of the hardware as checks, and a choice by an estimate of the cycles.
 // Knows nothing of code.
 #pragma once
 
@@ -22,15 +22,19 @@ struct Sm90Schedule {
   int tile_m = 0, tile_n = 0;
   int stages = 0;
   int cluster = 1;    ///< CTAs along M that share (multicast) the B tile
-  int consumers = 0;  ///< warpgroups; each owns tile_m / consumers rows
-  int group_m = 8;    ///< row panels of clusters walked before the next column of tiles
+  int consumers = 0;  ///< warpgroups
+  /// Consumers take whole tiles in turn, so that the epilogue of one runs beside the multiplications of the next; else
+  /// they share each tile's rows.
+  bool alternate = false;
+  int group_m = 8;  ///< row panels of clusters walked before the next column of tiles
   /// Registers after setmaxnreg; 0: the kernel leaves them as they are.
   int producer_registers = 0, consumer_registers = 0;
   /// Tensor-core rate over that of the best tile, measured: what a wave of such tiles costs.
   double efficiency = 1;
 
   int threads() const { return kWarpgroup * (consumers + 1); }
-  int rows_per_consumer() const { return tile_m / consumers; }
+  int sharers() const { return alternate ? 1 : consumers; }  ///< consumers of one tile
+  int rows_per_consumer() const { return tile_m / sharers(); }
   int a_bytes() const { return tile_m * kSm90TileK * 2; }
   int b_bytes() const { return tile_n * kSm90TileK * 2; }
   int stage_bytes() const { return a_bytes() + b_bytes(); }
@@ -57,7 +61,10 @@ struct Sm90Illegal {
 };
 std::optional<Sm90Illegal> check_sm90_schedule(const Sm90Schedule& schedule, int scratch_bytes);
 
-/// The schedule with the least waves times tile cycles for rows x columns x depth on `processors` SMs.
+/// Cycles of a launch on `processors` SMs: rounds of tiles, or what the memory needs.
+double estimate_sm90_cycles(const Sm90Schedule& schedule, int64_t rows, int64_t columns, int64_t depth,
+                            int processors = 132);
+/// The schedule of the least estimate.
 const Sm90Schedule& choose_sm90_schedule(int64_t rows, int64_t columns, int64_t depth, int processors = 132);
 
 }  // namespace coda

@@ -60,7 +60,7 @@ Sm90StatLayout make_sm90_stat_layout(const EpilogueProgram& epilogue, const Sm90
     spec.columns = Dim(1);
     spec.tile_rows = s.tile_m * s.cluster;
     spec.tile_columns = 1;
-    spec.tile_bytes = kWordBytes * s.consumers * s.cluster;
+    spec.tile_bytes = kWordBytes * s.sharers() * s.cluster;
     spec.zeroed = true;
     layout.row_counters = add(image, spec);
   }

@@ -11,9 +11,9 @@ constexpr int kWarps = 4;
 
 }  // namespace
 
-Val sm90_panel(Sm90Context& context, const Sm90Tile& tile, Val consumer) {
+Val sm90_panel(Sm90Context& context, const Sm90Tile& tile) {
   const int rows = context.plan.schedule.rows_per_consumer();
-  return context.b.add(context.b.op(IntOp::Udiv, tile.row, rows), consumer);
+  return context.b.add(context.b.op(IntOp::Udiv, tile.row, rows), context.share);
 }
 
 Sm90Statistics::Sm90Statistics(Sm90Region& region, const Sm90StatLayout& layout, Val scratch)
@@ -139,12 +139,11 @@ void Sm90Statistics::write_row(const Active& active) {
 void Sm90Statistics::write_columns(const Active& active) {
   Sm90Context& c = r_.context;
   const Reduction& reduction = *active.statistic->reduction;
-  Val barrier = b_.add(r_.consumer, Sm90Context::kFirstConsumerBarrier);
+  Val barrier = c.consumer_barrier();
   Val extent = c.arguments.extent(r_.region.extent);
-  Val panel = b_.convert(sm90_panel(c, r_.tile, r_.consumer), Ty::I64);
-  Val panel_inside =
-      b_.test(IntTest::Ult, b_.add(r_.tile.row, b_.mul(r_.consumer, c.plan.schedule.rows_per_consumer())),
-              c.arguments.extent32(c.rows));
+  Val panel = b_.convert(sm90_panel(c, r_.tile), Ty::I64);
+  Val panel_inside = b_.test(IntTest::Ult, b_.add(r_.tile.row, b_.mul(c.share, c.plan.schedule.rows_per_consumer())),
+                             c.arguments.extent32(c.rows));
   gpu::named_barrier(b_, barrier, kWarpgroup);
   const Val initial[] = {c.thread_in_wg};
   b_.loop(
@@ -173,7 +172,7 @@ void Sm90Statistics::write_columns(const Active& active) {
 void Sm90Statistics::write_all(const Active& active) {
   Sm90Context& c = r_.context;
   const Reduction& reduction = *active.statistic->reduction;
-  Val barrier = b_.add(r_.consumer, Sm90Context::kFirstConsumerBarrier);
+  Val barrier = c.consumer_barrier();
   State state = active.all;
   for (int mask : {1, 2, 4, 8, 16}) combine_lanes(b_, e_, reduction, mask, state.word);
   Val warp = b_.op(IntOp::Lshr, c.thread_in_wg, 5);
@@ -194,11 +193,11 @@ void Sm90Statistics::write_all(const Active& active) {
     }
     reduction.emit_combine(e_, total.word, other.word);
   }
-  Val first = b_.add(r_.tile.row, b_.mul(r_.consumer, c.plan.schedule.rows_per_consumer()));
+  Val first = b_.add(r_.tile.row, b_.mul(c.share, c.plan.schedule.rows_per_consumer()));
   Val writes =
       b_.both(b_.test(IntTest::Eq, c.thread_in_wg, 0), b_.test(IntTest::Ult, first, c.arguments.extent32(c.rows)));
   Val tiles = c.tiles.region_columns(r_.index);
-  Val index = b_.add(b_.mul(sm90_panel(c, r_.tile, r_.consumer), tiles), r_.tile.column_in_region);
+  Val index = b_.add(b_.mul(sm90_panel(c, r_.tile), tiles), r_.tile.column_in_region);
   Val start = b_.mul(b_.convert(index, Ty::I64), int64_t{kWordBytes} * reduction.state_size);
   for (int w = 0; w < reduction.state_size; ++w) {
     Val at = b_.add(b_.add(c.arguments.workspace(active.buffer), start), w * kWordBytes);

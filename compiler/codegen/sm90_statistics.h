@@ -50,6 +50,6 @@ class Sm90Statistics {
 };
 
 /// The number of this consumer's panel of rows: I32.
-Val sm90_panel(Sm90Context& context, const Sm90Tile& tile, Val consumer);
+Val sm90_panel(Sm90Context& context, const Sm90Tile& tile);
 
 }  // namespace coda

@@ -43,7 +43,7 @@ double finish_logsumexp(const double* state, double) { return state[0] + std::lo
 void emit_combine_logsumexp(Emitter& e, Val* into, const Val* other) {
   const Val same = e.compare(Compare::Eq, into[0], other[0], NumClass::Real);
   const Val distance = e.select(same, e.real(0), e.abs(e.sub(into[0], other[0])));
-  const Val ratio = e.exp2(e.mul(distance, e.real(-kLog2e)));
+  const Val ratio = e.exp2_normal(e.mul(distance, e.real(-kLog2e)));
   const Val keeps = e.compare(Compare::Ge, into[0], other[0], NumClass::Real);
   into[1] = e.select(keeps, e.fma(other[1], ratio, into[1]), e.fma(into[1], ratio, other[1]));
   into[0] = e.max(into[0], other[0]);
@@ -62,7 +62,7 @@ void emit_lift_many_logsumexp(Emitter& e, std::span<const Val> elements, Val* st
   for (const Val x : elements) largest = e.max(largest, x);
   const Val is_infinite = e.compare(Compare::Eq, e.abs(largest), e.real(kInfinity), NumClass::Real);
   const Val base = e.select(is_infinite, e.real(0), largest);
-  const auto exponential = [&](Val x) { return e.exp2(e.mul(e.sub(x, base), e.real(kLog2e))); };
+  const auto exponential = [&](Val x) { return e.exp2_normal(e.mul(e.sub(x, base), e.real(kLog2e))); };
   Val sum = e.mul(state[1], exponential(state[0]));
   for (const Val x : elements) sum = e.add(sum, exponential(x));
   state[0] = largest;

@@ -37,6 +37,7 @@ Val emit_log1p(Emitter& e, Vals a, NumClass) {
 }
 
 Val emit_tanh(Emitter& e, Vals a, NumClass) {
+  if (e.is_approximate()) return e.tanh_fast(a[0]);
   const Val x = a[0], magnitude = e.abs(x), square = e.mul(x, x);
   // |x| < 0.625: x + x³·P(x²); beyond: 1 - 2/(exp(2|x|) + 1).
   const Val p = emit_polynomial(
@@ -47,9 +48,23 @@ Val emit_tanh(Emitter& e, Vals a, NumClass) {
   return e.copysign(e.select(is_below(e, magnitude, 0.625), near, far), x);  // near would make +0 of -0
 }
 
-Val emit_sigmoid(Emitter& e, Vals a, NumClass) { return e.rcp(e.add(e.real(1), emit_exp(e, e.neg(a[0])))); }
+/// Small values keep all their digits, which tanh would lose: 1/2 + tanh(x/2)/2 cancels where x is far below zero.
+Val emit_sigmoid(Emitter& e, Vals a, NumClass) {
+  const Val denominator = e.add(e.real(1), emit_exp(e, e.neg(a[0])));
+  return e.is_approximate() ? e.rcp_normal(denominator) : e.rcp(denominator);
+}
+
+/// x·P(x²) up to |x| = 3, where erf is 1 - 2^-15; off by 2^-15 of the value.
+Val emit_erf_approximate(Emitter& e, Val a) {
+  const Val x = e.max(e.min(a, e.real(3)), e.real(-3));
+  const Val p = emit_polynomial(e, e.mul(x, x),
+                                {1.12835342064, -0.37570454472, 0.111625773589, -0.025456484038, 0.0043589404514,
+                                 -0.00053580620585, 4.3914080126e-5, -2.1203831982e-6, 4.5211506103e-8});
+  return e.mul(x, p);
+}
 
 Val emit_erf(Emitter& e, Vals a, NumClass) {
+  if (e.is_approximate()) return emit_erf_approximate(e, a[0]);
   const Val x = a[0], square = e.mul(x, x);
   // |x| < 0.92: x + x·P(x²); beyond: 1 - exp(-t - t·Q(t)) with t = |x| up to 4, where erf rounds to 1.
   const Val p = emit_polynomial(e, square,

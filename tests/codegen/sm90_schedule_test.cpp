@@ -1,0 +1,118 @@
+// The table of schedules, its limits, and the choice by estimated cycles.
+#include "compiler/codegen/sm90_schedule.h"
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "compiler/codegen/sm90.h"
+#include "dsl/diagnostics.h"
+#include "sm90_programs.h"
+
+namespace coda {
+namespace {
+
+int64_t tiles(const Sm90Schedule& s, int64_t rows, int64_t columns) {
+  const auto ceil_div = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+  return ceil_div(rows, s.tile_m) * ceil_div(columns, s.tile_n);
+}
+
+std::string ptx_of(const std::string& text) {
+  std::string report;
+  const auto epilogue = test::lower_text({"k", text, {}}, report);
+  INFO(report);
+  REQUIRE(epilogue);
+  SourceMap sources;
+  Diagnostics diagnostics(sources);
+  const auto result = compile_sm90(*epilogue, {}, diagnostics);
+  REQUIRE(result);
+  return result->ptx;
+}
+
+TEST_CASE("every schedule of the table is legal, and found by its own name") {
+  std::set<std::string_view> names;
+  for (const Sm90Schedule& s : sm90_schedules()) {
+    INFO(s.name);
+    CHECK(names.insert(s.name).second);
+    CHECK(find_sm90_schedule(s.name) == &s);
+    CHECK_FALSE(check_sm90_schedule(s, 0));
+    // What setmaxnreg leaves must fit the register file.
+    if (s.consumer_registers) {
+      CHECK(kWarpgroup * (s.producer_registers + s.consumers * s.consumer_registers) <= 65536);
+    }
+  }
+  CHECK(find_sm90_schedule("128x255") == nullptr);
+}
+
+TEST_CASE("a schedule that the hardware can't run is refused with a way out") {
+  const auto refused = [](void (*change)(Sm90Schedule&)) {
+    Sm90Schedule s = *find_sm90_schedule("pingpong-128x192");
+    change(s);
+    const auto illegal = check_sm90_schedule(s, 0);
+    return illegal && !illegal->what.empty() && !illegal->way_out.empty();
+  };
+  CHECK(refused([](Sm90Schedule& s) { s.consumers = 1; }));
+  CHECK(refused([](Sm90Schedule& s) { s.tile_n = 256; }));
+  CHECK(refused([](Sm90Schedule& s) { s.tile_m = 96; }));
+  CHECK(refused([](Sm90Schedule& s) { s.stages = 6; }));
+  CHECK(refused([](Sm90Schedule& s) { s.cluster = 4; }));
+  CHECK_FALSE(refused([](Sm90Schedule& s) { s.tile_m = 192, s.tile_n = 128; }));
+}
+
+TEST_CASE("large products take tiles whose epilogue is hidden, unless their last round is nearly empty") {
+  for (const auto& [m, n, k] : {std::array<int64_t, 3>{8192, 14336, 4096},
+                                {8192, 28672, 4096},
+                                {8192, 6144, 4096},
+                                {8192, 8192, 8192},
+                                {16384, 4096, 4096}}) {
+    const Sm90Schedule& s = choose_sm90_schedule(m, n, k);
+    INFO(m << "x" << n << "x" << k << ": " << s.name);
+    CHECK(s.alternate);
+    const double ideal = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) / 2048 / 132;
+    CHECK(estimate_sm90_cycles(s, m, n, k) < 1.07 * ideal);
+  }
+  // 22 columns of 192 in 4096, and 11 rounds of which the last is two thirds full.
+  CHECK(choose_sm90_schedule(8192, 4096, 14336).tile_n != 192);
+  CHECK(choose_sm90_schedule(4096, 4096, 4096).tile_n != 192);
+}
+
+TEST_CASE("products of few rows take tiles of few rows, and enough of them to read the weights") {
+  for (const int64_t m : {1, 16, 64}) {
+    for (const auto& [n, k] : {std::pair<int64_t, int64_t>{6144, 4096}, {4096, 4096}, {28672, 4096}, {4096, 14336}}) {
+      const Sm90Schedule& s = choose_sm90_schedule(m, n, k);
+      INFO(m << "x" << n << "x" << k << ": " << s.name);
+      CHECK(s.tile_m == 64);
+      CHECK(tiles(s, m, n) >= 64);
+    }
+  }
+}
+
+TEST_CASE("a schedule's estimate grows with each extent") {
+  for (const Sm90Schedule& s : sm90_schedules()) {
+    double before = 0;
+    for (int64_t size = 64; size <= 16384; size *= 2) {
+      const double cycles = estimate_sm90_cycles(s, size, size, size);
+      CHECK(cycles >= before);
+      before = cycles;
+    }
+    CHECK(estimate_sm90_cycles(s, 0, 0, 0) > 0);
+  }
+}
+
+TEST_CASE("approximate functions are for kernels that store 16 bits or fewer") {
+  const std::string head = "kernel k(x: bf16[M, K], w: bf16[N, K]) -> (";
+  const std::string narrow = ptx_of(head + "y: bf16[M, N]) {\n  y = tanh(x @ w.T)\n}\n");
+  CHECK(narrow.find("tanh.approx") != std::string::npos);
+  const std::string sigmoid = ptx_of(head + "y: f16[M, N]) {\n  y = sigmoid(x @ w.T)\n}\n");
+  CHECK(sigmoid.find("ex2.approx.ftz") != std::string::npos);
+  const std::string wide = ptx_of(head + "y: f32[M, N]) {\n  y = tanh(x @ w.T)\n}\n");
+  CHECK(wide.find("tanh.approx") == std::string::npos);
+  CHECK(wide.find("ex2.approx.f32") != std::string::npos);
+  const std::string mixed = ptx_of(head +
+                                   "y: bf16[M, N], s: f32[M]) {\n  let z = tanh(x @ w.T)\n  y = z\n"
+                                   "  s = sum(z, over = N)\n}\n");
+  CHECK(mixed.find("tanh.approx") == std::string::npos);
+}
+
+}  // namespace
+}  // namespace coda
