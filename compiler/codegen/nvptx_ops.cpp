@@ -124,6 +124,14 @@ void set_predicate(AsmBlock& a, const std::string& remaining, int slot, const st
 
 std::vector<Val> load_unit(NvptxBuilder& b, const Unit& unit) {
   AsmBlock a;
+  if (!unit.wide) {
+    std::vector<std::string> all;
+    for (int i = 0; i < unit.words(); ++i) all.push_back(a.result(Ty::I32, "r"));
+    const std::string from = a.arg(unit.address, "l");
+    const std::string guard = unit.predicate ? "@" + a.arg(unit.predicate, "b") + " " : "";
+    a.line(guard + "ld.global" + vector_suffix(unit.words()) + " " + vector_operand(all) + ", " + at(from, 0) + ";");
+    return a.emit(b);
+  }
   std::vector<std::string> words;
   for (int i = 0; i < unit.words(); ++i) words.push_back(a.result(Ty::I32, "r"));
   const std::string address = a.arg(unit.address, "l"), wide = a.arg(unit.wide, "b"),
@@ -160,6 +168,13 @@ void store_unit(NvptxBuilder& b, const Unit& unit, std::span<const Val> values) 
   AsmBlock a;
   std::vector<std::string> words;
   for (Val v : values) words.push_back(a.arg(v, "r"));
+  if (!unit.wide) {
+    const std::string to = a.arg(unit.address, "l");
+    const std::string guard = unit.predicate ? "@" + a.arg(unit.predicate, "b") + " " : "";
+    a.line(guard + "st.global" + vector_suffix(unit.words()) + " " + at(to, 0) + ", " + vector_operand(words) + ";");
+    a.emit(b);
+    return;
+  }
   const std::string address = a.arg(unit.address, "l"), wide = a.arg(unit.wide, "b"),
                     remaining = a.arg(unit.remaining, "r"),
                     predicate = unit.predicate ? a.arg(unit.predicate, "b") : "";

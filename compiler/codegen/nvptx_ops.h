@@ -46,7 +46,7 @@ struct Unit {
   Val address;            ///< I64, of the first element
   int element_bytes = 2;  ///< 1, 2, 4 or 8
   std::vector<int> slots;
-  Val wide;       ///< I1
+  Val wide;       ///< I1; null: it holds, and all elements are in range
   Val remaining;  ///< I32, signed
   Val predicate;  ///< I1 or null
   int elements() const { return static_cast<int>(slots.size()); }

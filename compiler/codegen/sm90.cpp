@@ -48,10 +48,8 @@ const Sm90Schedule* base_schedule(const EpilogueProgram& epilogue, const Sm90Opt
     }
     return named;
   }
-  if (options.rows && options.columns && options.depth) {
-    return &choose_sm90_schedule(*options.rows, *options.columns, *options.depth);
-  }
-  return &sm90_schedules()[0];
+  const std::vector<std::string> names = sm90_schedules_for(epilogue, options);
+  return names.empty() ? &sm90_schedules()[0] : find_sm90_schedule(names[0]);
 }
 
 void describe(const EpilogueProgram& epilogue, const Sm90Plan& plan, KernelImage& image) {
@@ -84,13 +82,39 @@ void describe(const EpilogueProgram& epilogue, const Sm90Plan& plan, KernelImage
 
 }  // namespace
 
+std::vector<std::string> sm90_schedules_for(const EpilogueProgram& epilogue, const Sm90Options& options) {
+  Sm90Problem problem;
+  problem.epilogue_cycles = sm90_epilogue_cycles(epilogue);
+  if (options.rows && options.columns && options.depth) {
+    problem.rows = *options.rows;
+    problem.columns = *options.columns;
+    problem.depth = *options.depth;
+  }
+  std::vector<std::string> names;
+  for (const Sm90Schedule& schedule : rank_sm90_schedules(problem, epilogue)) names.emplace_back(schedule.name);
+  return names;
+}
+
 std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm90Options& options,
                                        Diagnostics& diagnostics) {
   const Span where = epilogue.program.span;
+  if (epilogue.operand_dtype != DType::BF16 && epilogue.operand_dtype != DType::F16) {
+    const auto name = [&](const GemmOperand& operand) {
+      return "`" + epilogue.program.params[static_cast<size_t>(operand.param)].name + "`";
+    };
+    diagnostics.report(DiagId::E0502, where,
+                       {kCpu, "its product takes bf16 or f16, and " + name(epilogue.a) + " and " + name(epilogue.b) +
+                                  " are " + std::string(info(epilogue.operand_dtype).name) +
+                                  "; declare them bf16 or f16, or compile for the host"});
+    return std::nullopt;
+  }
   const Sm90Schedule* base = base_schedule(epilogue, options, diagnostics);
   if (!base) return std::nullopt;
   Sm90Schedule pinned = *base;
   if (!apply_pins(epilogue.program, pinned, diagnostics)) return std::nullopt;
+  // M-major A comes in blocks of rows.
+  const bool m_major = epilogue.a.depth_axis < epilogue.a.outer_axes.back();
+  if (m_major) pinned.tile_m = std::max(pinned.tile_m, kSm90InstructionRows);
   const int scratch = pinned.consumers * sm90_scratch_bytes(epilogue, pinned.tile_n);
   // A stage fewer where statistics need the room, unless the program says how many.
   const bool may_drop = pinned.stages == base->stages;
@@ -123,7 +147,8 @@ std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm
     diagnostics.report(DiagId::E0405, where, {failure});
     return std::nullopt;
   }
-  image.shared_bytes = Sm90Ring(builder, plan.schedule).scratch_offset() + scratch;
+  image.shared_bytes =
+      std::max(Sm90Ring(builder, plan.schedule).scratch_offset() + scratch, plan.schedule.read_bytes());
   std::string error;
   if (options.keep_llvm) result.llvm = builder.llvm_text();
   auto ptx = builder.to_ptx(kCpu, kFeatures, &error);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "compiler/codegen/sm90_schedule.h"
 #include "compiler/epilogue/epilogue.h"
@@ -24,6 +25,8 @@ struct Sm90Result {
   std::string llvm;
 };
 
+/// Names of the schedules that fit the program, the best by estimate first.
+std::vector<std::string> sm90_schedules_for(const EpilogueProgram& epilogue, const Sm90Options& options);
 /// Reports E04xx diagnostics and returns nothing where it can't be done.
 std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm90Options& options,
                                        Diagnostics& diagnostics);

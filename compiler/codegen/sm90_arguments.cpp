@@ -39,6 +39,14 @@ Val Sm90Arguments::extent32(const Dim& value) { return b_.convert(extent(value),
 Val Sm90Arguments::scalar(int param) { return word({WordSpec::Kind::Scalar, param, -1, {}}); }
 Val Sm90Arguments::workspace(int index) { return word({WordSpec::Kind::Workspace, index, -1, {}}); }
 Val Sm90Arguments::tensor_map_ok(int map) { return bit({WordSpec::Kind::TensorMaps, -1, -1, {}}, map); }
+uint64_t Sm90Arguments::condition_bit(const ConditionSpec& condition) {
+  return uint64_t{1} << find_or_add(image_.conditions, condition);
+}
+Val Sm90Arguments::conditions_hold(uint64_t bits) {
+  if (bits == 0) return b_.i1(true);
+  const auto wanted = static_cast<int64_t>(bits);
+  return b_.test(IntTest::Eq, b_.op(IntOp::And, word({WordSpec::Kind::Conditions, -1, -1, {}}), wanted), wanted);
+}
 Val Sm90Arguments::condition(const ConditionSpec& condition) {
   return bit({WordSpec::Kind::Conditions, -1, -1, {}}, find_or_add(image_.conditions, condition));
 }

@@ -22,6 +22,9 @@ class Sm90Arguments {
   Val workspace(int index);                       ///< I64
   Val tensor_map_ok(int map);                     ///< I1
   Val condition(const ConditionSpec& condition);  ///< I1
+  /// The condition's bit, and whether all of several bits are set (I1).
+  uint64_t condition_bit(const ConditionSpec& condition);
+  Val conditions_hold(uint64_t bits);
 
  private:
   Val word(WordSpec spec);

@@ -10,6 +10,8 @@
 namespace coda {
 namespace {
 
+constexpr int kRoomForVersions = 128;  // accumulators
+
 /// Walks one region's slices.
 class SliceWalk {
  public:
@@ -94,7 +96,40 @@ void Sm90Epilogue::emit(const Sm90Tile& tile, const Sm90Mainloop::Flight& flight
 }
 
 void Sm90Epilogue::emit_region(int index, const Sm90Tile& tile, const Sm90Mainloop::Flight& flight) {
-  Sm90Region region(c_, numbers_, index, tile);
+  const auto& stores = c_.epilogue.stores;
+  const auto outputs = std::count_if(stores.begin(), stores.end(), [&](const Store& s) { return s.region == index; });
+  // Of a tile of fewer rows than an instruction's, some never count. And beside very many accumulators the assembler
+  // has no registers for two versions of several outputs.
+  const bool is_part = c_.plan.schedule.tile_m < kSm90InstructionRows;
+  if (is_part || (c_.plan.accumulators() > kRoomForVersions && outputs > 1)) {
+    emit_version(index, tile, flight, false);
+    return;
+  }
+  NvptxBuilder& b = c_.b;
+  Block start = b.here(), whole = b.block("whole"), ragged = b.block("ragged"), join = b.block("tile.end");
+  b.enter(whole);
+  const uint64_t assumed = emit_version(index, tile, flight, true);
+  b.jump(join);
+  b.enter(ragged);
+  emit_version(index, tile, flight, false);
+  b.jump(join);
+  b.enter(start);
+  b.branch(b.both(is_whole(index, tile), c_.arguments.conditions_hold(assumed)), whole, ragged);
+  b.enter(join);
+}
+
+Val Sm90Epilogue::is_whole(int index, const Sm90Tile& tile) {
+  NvptxBuilder& b = c_.b;
+  const int height = c_.plan.schedule.rows_per_consumer();
+  Val rows_end = b.add(b.add(tile.row, b.mul(c_.share, height)), height);
+  Val columns_end = b.add(tile.column, c_.plan.regions[static_cast<size_t>(index)].step);
+  Val columns = c_.arguments.extent32(c_.epilogue.regions[static_cast<size_t>(index)].extent);
+  return b.both(b.test(IntTest::Ule, rows_end, c_.arguments.extent32(c_.rows)),
+                b.test(IntTest::Ule, columns_end, columns));
+}
+
+uint64_t Sm90Epilogue::emit_version(int index, const Sm90Tile& tile, const Sm90Mainloop::Flight& flight, bool whole) {
+  Sm90Region region(c_, numbers_, index, tile, whole);
   // Early loads fly while the last multiplications finish.
   region.places.push_back(c_.b.mark());
   const std::vector<Val> accumulators = mainloop_.land(flight);
@@ -103,6 +138,7 @@ void Sm90Epilogue::emit_region(int index, const Sm90Tile& tile, const Sm90Mainlo
   statistics.flush();
   for (const NvptxBuilder::Place& place : region.places) c_.b.unmark(place);
   if (failure_.empty()) failure_ = region.failure;
+  return region.assumed;
 }
 
 }  // namespace coda

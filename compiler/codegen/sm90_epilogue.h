@@ -1,5 +1,7 @@
 // The epilogue of one tile: for the tile's region, waits for the accumulators and evaluates every store and statistic
-// on them in registers, slice by slice (a group of columns of one row), so that few values live at a time.
+// on them in registers, slice by slice (a group of columns of one row), so that few values live at a time. There are
+// two versions of the code: one for tiles that lie inside the tensors whole, in memory aligned as one would wish, and
+// one that looks at every element's place.
 #pragma once
 
 #include <string>
@@ -28,6 +30,10 @@ class Sm90Epilogue {
 
  private:
   void emit_region(int index, const Sm90Tile& tile, const Sm90Mainloop::Flight& flight);
+  /// Returns the conditions that a whole tile assumes.
+  uint64_t emit_version(int index, const Sm90Tile& tile, const Sm90Mainloop::Flight& flight, bool whole);
+  /// I1, uniform: this consumer's part of the tile lies inside the tensors.
+  Val is_whole(int index, const Sm90Tile& tile);
 
   Sm90Context& c_;
   NvptxNumbers& numbers_;

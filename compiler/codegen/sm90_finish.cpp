@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kWordBytes = 4;
 constexpr int kWarps = 4;
-constexpr int kAtOnce = 8;  // partial states read before the first is combined
+constexpr int kAtOnce = 16;  // partial states read before the first is combined
 
 }  // namespace
 

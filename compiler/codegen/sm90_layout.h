@@ -37,10 +37,10 @@ struct Sm90Plan {
   std::vector<Sm90RegionPlan> regions;
   bool half = false;  ///< operands are f16, not bf16
 
-  int row_blocks() const { return schedule.rows_per_consumer() / 64; }     ///< wgmma instructions a k16 step
-  int row_slots() const { return 2 * row_blocks(); }                       ///< rows a thread owns
-  int accumulators() const { return row_blocks() * schedule.tile_n / 2; }  ///< registers a thread owns
-  int slice() const { return schedule.tile_n / schedule.cluster; }         ///< rows of B one CTA loads
+  int row_blocks() const { return schedule.row_blocks(); }          ///< wgmma instructions a k16 step
+  int row_slots() const { return 2 * row_blocks(); }                ///< rows a thread owns
+  int accumulators() const { return schedule.accumulators(); }      ///< registers a thread owns
+  int slice() const { return schedule.tile_n / schedule.cluster; }  ///< rows of B one CTA loads
   /// Row of row slot h, relative to the warp's first row plus lane / 4.
   static int slot_row(int h) { return 64 * (h / 2) + 8 * (h % 2); }
   /// Accumulator of row slot h, segment s and column slot k; k % group < width.

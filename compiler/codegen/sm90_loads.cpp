@@ -11,7 +11,6 @@ constexpr int kMostBytes = 16;
 constexpr int kSlicesAhead = 4;
 /// 32-bit words that may be on their way ahead of their slice: what the accumulators leave of the registers.
 constexpr int kWordsAhead = 24;
-constexpr int kManyAccumulators = 128;
 
 int floor_mod(int64_t a, int64_t b) { return static_cast<int>((a % b + b) % b); }
 
@@ -86,8 +85,7 @@ Val Sm90Loads::load(int param, std::span<const Coord> index, Val predicate, Epil
   if (predicate) {
     // Only here is it known where to read, so it is read here.
     Val at = sm90_address(r_.context, param, index, [&](const Coord& x) { return evaluator.value_of(x); });
-    Val inside = b.both(predicate, r_.column_inside(r_.slot));
-    return r_.numbers.decode(gpu::load_element(b, at, bits / 8, inside), p.dtype);
+    return r_.numbers.decode(gpu::load_element(b, at, bits / 8, r_.guard(r_.slot, predicate)), p.dtype);
   }
   const bool early = std::all_of(index.begin(), index.end(),
                                  [&](const Coord& coordinate) { return r_.fragment.is_known_early(coordinate); });
@@ -122,11 +120,17 @@ Val Sm90Loads::load(int param, std::span<const Coord> index, Val predicate, Epil
 }
 
 int Sm90Loads::earliest_place(int words) {
-  const bool full = r_.context.plan.accumulators() > kManyAccumulators || r_.context.plan.row_blocks() > 1;
-  const int budget = full ? 0 : kWordsAhead;
+  // Several blocks of rows fill the registers; then there is room as slices are done with (half of it: two slices may
+  // share accumulators).
+  const bool full = r_.context.plan.row_blocks() > 1;
+  const int freed = r_.plan.width * r_.plan.segments / 4;
+  const auto budget = [&](int place) {
+    return full ? std::min(kWordsAhead, std::max(0, place - kSlicesAhead) * freed) : kWordsAhead;
+  };
   ahead_.resize(r_.places.size(), 0);
   int place = r_.slice;
-  while (place > 0 && r_.slice - place < kSlicesAhead && ahead_[static_cast<size_t>(place - 1)] + words <= budget) {
+  while (place > 0 && r_.slice - place < kSlicesAhead &&
+         ahead_[static_cast<size_t>(place - 1)] + words <= budget(place - 1)) {
     --place;
     ahead_[static_cast<size_t>(place)] += words;
   }
@@ -147,11 +151,11 @@ Sm90Loads::Run Sm90Loads::read(int param, std::span<const Coord> index, int elem
   Run run;
   if (condition) {
     run.packed = true;
-    run.values = gpu::load_unit(b, {at, bytes, slots, r_.context.arguments.condition(*condition), r_.remaining, {}});
+    run.values = gpu::load_unit(b, {at, bytes, slots, r_.wide(*condition), r_.remaining, {}});
     return run;
   }
   for (int i = 0; i < elements; ++i) {
-    Val inside = by_column ? r_.column_inside(slots[static_cast<size_t>(i)]) : Val{};
+    Val inside = by_column ? r_.guard(slots[static_cast<size_t>(i)], {}) : Val{};
     run.values.push_back(gpu::load_element(b, b.add(at, i * bytes), bytes, inside));
   }
   return run;

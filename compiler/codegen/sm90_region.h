@@ -13,7 +13,8 @@
 namespace coda {
 
 struct Sm90Region {
-  Sm90Region(Sm90Context& context, NvptxNumbers& numbers, int index, const Sm90Tile& tile);
+  /// `whole`: all of the tile lies inside the tensors, and every condition that is assumed holds.
+  Sm90Region(Sm90Context& context, NvptxNumbers& numbers, int index, const Sm90Tile& tile, bool whole);
 
   Sm90Context& context;
   NvptxNumbers& numbers;
@@ -21,6 +22,7 @@ struct Sm90Region {
   const Region& region;
   const Sm90RegionPlan& plan;
   const Sm90Tile& tile;
+  const bool whole;
   Sm90Fragment fragment;
 
   Val quad;                     ///< I32, lane % 4
@@ -34,6 +36,8 @@ struct Sm90Region {
   int slot = 0;                             ///< the column slot that is evaluated now
   std::vector<NvptxBuilder::Place> places;  ///< start of each slice so far; the first lies before the last wait
 
+  uint64_t assumed = 0;  ///< bits of conditions that a whole tile relies on
+
   std::string failure;  ///< what could not be generated
   void fail(const std::string& reason);
 
@@ -42,6 +46,12 @@ struct Sm90Region {
   Val early_value(const Coord& coordinate) const;
   /// remaining > k
   Val column_inside(int k) const;
+  /// Whether an access that `condition` allows may be wide: null where that is assumed.
+  Val wide(const ConditionSpec& condition);
+  /// Where column slot k may be touched, of those where `predicate` (null: everywhere) holds; null: everywhere.
+  Val guard(int k, Val predicate) const;
+  /// The same for row slot h.
+  Val guard_row(int h, Val predicate) const;
 };
 
 }  // namespace coda

@@ -1,8 +1,10 @@
 #include "compiler/codegen/sm90_schedule.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <numeric>
+#include <set>
 
 namespace coda {
 namespace {
@@ -13,16 +15,21 @@ constexpr bool kShared = false, kInTurn = true;
 // and of others that are not kept: docs/performance.md.
 constexpr Sm90Schedule kSchedules[] = {
     {"pingpong-128x192", 128, 192, 5, 1, 2, kInTurn, 16, 24, 240, 1.0},
-    {"128x256", 128, 256, 4, 2, 2, kShared, 8, 40, 232, 1.0},
-    {"pingpong-64x256", 64, 256, 5, 1, 2, kInTurn, 16, 40, 232, 0.975},
-    {"pingpong-128x128", 128, 128, 6, 2, 2, kInTurn, 8, 40, 232, 0.97},
-    {"128x256x1", 128, 256, 4, 1, 2, kShared, 8, 40, 232, 0.995},
+    {"128x256", 128, 256, 4, 2, 2, kShared, 8, 40, 232, 0.995},
+    {"pingpong-64x256", 64, 256, 5, 1, 2, kInTurn, 16, 40, 232, 0.985},
+    {"pingpong-128x128", 128, 128, 6, 2, 2, kInTurn, 8, 40, 232, 0.98},
+    {"128x256x1", 128, 256, 4, 1, 2, kShared, 8, 40, 232, 0.985},
     {"128x128", 128, 128, 6, 1, 2, kShared, 8, 40, 232, 0.95},
     {"128x64", 128, 64, 9, 1, 2, kShared, 16, 40, 232, 0.7},
     {"64x256", 64, 256, 5, 1, 1, kShared, 16, 0, 0, 0.7},
     {"64x128", 64, 128, 9, 1, 1, kShared, 16, 0, 0, 0.68},
     {"64x64", 64, 64, 13, 1, 1, kShared, 16, 0, 0, 0.5},
     {"64x32", 64, 32, 18, 1, 1, kShared, 16, 0, 0, 0.25},
+    {"32x128", 32, 128, 11, 1, 1, kShared, 16, 0, 0, 0.68},
+    {"32x64", 32, 64, 18, 1, 1, kShared, 16, 0, 0, 0.5},
+    {"16x256", 16, 256, 6, 1, 1, kShared, 16, 0, 0, 0.7},
+    {"16x128", 16, 128, 12, 1, 1, kShared, 16, 0, 0, 0.68},
+    {"16x64", 16, 64, 22, 1, 1, kShared, 16, 0, 0, 0.5},
 };
 
 constexpr int kSmallestTileN = 32;
@@ -31,8 +38,10 @@ constexpr int kElementBytes = 2;
 constexpr double kMacsPerCycle = 2048;
 /// Bytes of operands a cycle that an SM takes from L2, that it takes from memory, and that the whole memory gives.
 constexpr double kCacheBytes = 64, kMemoryBytes = 38, kAllMemoryBytes = 2690;
-/// Cycles of the pipeline's filling, and of an epilogue for each accumulator of a thread.
-constexpr double kFillCycles = 1500, kEpilogueCycles = 22;
+constexpr double kFillCycles = 1500;  // of the pipeline
+constexpr double kRoundCycles = 500;  // between tiles, unless consumers take turns
+/// Cycles in which the copy engine fills a row that lies outside the tensor.
+constexpr double kMissingRowCycles = 3;
 
 std::string times(int a, int b) { return std::to_string(a) + "x" + std::to_string(b); }
 
@@ -63,7 +72,10 @@ std::optional<Sm90Schedule> fit_sm90_schedule(Sm90Schedule schedule, const Epilo
   const bool n_major = epilogue.b.depth_axis < epilogue.b.outer_axes.back();
   const int64_t block = n_major ? 64 * demand.segment_max : 8 * schedule.cluster;
   const int64_t multiple = std::lcm(demand.multiple, block);
-  schedule.tile_n = static_cast<int>(schedule.tile_n / multiple * multiple);
+  const int wanted = schedule.tile_n;
+  schedule.tile_n = static_cast<int>(wanted / multiple * multiple);
+  // A narrower tile reads more for each multiplication.
+  schedule.efficiency *= 1 - 0.1 * (wanted - schedule.tile_n) / wanted;
   if (schedule.tile_n < std::min<int64_t>(kSmallestTileN, demand.multiple) || schedule.tile_n == 0) return std::nullopt;
   return schedule;
 }
@@ -74,16 +86,17 @@ std::optional<Sm90Illegal> check_sm90_schedule(const Sm90Schedule& schedule, int
     return Sm90Illegal{std::to_string(s.consumers) + " consumer warpgroups", "use 1 or 2"};
   }
   if (s.alternate && s.consumers != 2) return Sm90Illegal{"one consumer that takes turns", "use 2 consumers"};
-  if (s.tile_m <= 0 || s.tile_m % (64 * s.sharers()) != 0) {
-    return Sm90Illegal{"a tile of " + std::to_string(s.tile_m) + " rows",
-                       "use a multiple of " + std::to_string(64 * s.sharers())};
+  const int rows = kSm90InstructionRows * s.sharers();
+  const bool is_part = s.sharers() == 1 && (s.tile_m == 16 || s.tile_m == 32);
+  if (s.tile_m <= 0 || (s.tile_m % rows != 0 && !is_part)) {
+    return Sm90Illegal{"a tile of " + std::to_string(s.tile_m) + " rows", "use a multiple of " + std::to_string(rows)};
   }
   if (s.tile_n < 8 || s.tile_n > 256 || s.tile_n % 8 != 0) {
     return Sm90Illegal{"a tile of " + std::to_string(s.tile_n) + " columns", "use a multiple of 8 up to 256"};
   }
-  const int accumulators = s.rows_per_consumer() / 64 * s.tile_n / 2;
+  const int accumulators = s.accumulators();
   if (accumulators > 192) {
-    const int limit = 192 * 2 * 64 / s.rows_per_consumer() / 8 * 8;
+    const int limit = 192 * 2 / s.row_blocks() / 8 * 8;
     return Sm90Illegal{"a tile of " + times(s.tile_m, s.tile_n) + " with " + std::to_string(s.consumers) +
                            " consumers needs " + std::to_string(accumulators) +
                            " accumulator registers a thread, more than 192",
@@ -91,6 +104,10 @@ std::optional<Sm90Illegal> check_sm90_schedule(const Sm90Schedule& schedule, int
   }
   if (s.cluster != 1 && s.cluster != 2) {
     return Sm90Illegal{"a cluster of " + std::to_string(s.cluster), "use 1 or 2"};
+  }
+  if (s.stage_bytes() < kSm90InstructionRows * kSm90TileK * kElementBytes) {
+    return Sm90Illegal{"a stage of " + std::to_string(s.stage_bytes()) + " bytes, less than 64 rows of A",
+                       "use more rows or columns"};
   }
   const int fixed = 64 + scratch_bytes, each = s.stage_bytes() + 16;
   const int most = (kSm90SharedLimit - fixed) / each;
@@ -103,32 +120,66 @@ std::optional<Sm90Illegal> check_sm90_schedule(const Sm90Schedule& schedule, int
   return std::nullopt;
 }
 
-double estimate_sm90_cycles(const Sm90Schedule& s, int64_t rows, int64_t columns, int64_t depth, int processors) {
+double sm90_epilogue_cycles(const EpilogueProgram& epilogue) {
+  constexpr double kLeast = 9, kOperation = 2.5, kOutput = 8, kStatistic = 8;
+  std::set<NodeId> seen;
+  const std::function<void(NodeId)> visit = [&](NodeId id) {
+    if (id == epilogue.accumulator || !seen.insert(id).second) return;
+    for (const NodeId argument : epilogue.program.graph[id].args) visit(argument);
+  };
+  for (const Store& store : epilogue.stores) visit(store.value);
+  size_t parts = 0;
+  for (const Statistic& statistic : epilogue.statistics) {
+    for (const Statistic::Part& part : statistic.parts) visit(part.body);
+    ++parts;
+  }
+  // Outputs of different regions are no column's both.
+  size_t outputs = 0;
+  for (size_t r = 0; r < epilogue.regions.size(); ++r) {
+    const auto here = [&](const Store& store) { return store.region == static_cast<int>(r); };
+    outputs = std::max<size_t>(
+        outputs, static_cast<size_t>(std::count_if(epilogue.stores.begin(), epilogue.stores.end(), here)));
+  }
+  return kLeast + kOperation * static_cast<double>(seen.size()) +
+         kOutput * static_cast<double>(outputs > 1 ? outputs - 1 : 0) + kStatistic * static_cast<double>(parts);
+}
+
+double estimate_sm90_cycles(const Sm90Schedule& s, const Sm90Problem& problem) {
   const auto ceil_div = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-  const int64_t panels = ceil_div(std::max<int64_t>(rows, 1), s.tile_m * s.cluster);
-  const int64_t clusters = panels * ceil_div(std::max<int64_t>(columns, 1), s.tile_n);
-  const int64_t at_once = processors / s.cluster;
+  const int64_t rows = std::max<int64_t>(problem.rows, 1), columns = std::max<int64_t>(problem.columns, 1);
+  const int64_t clusters = ceil_div(rows, s.tile_m * s.cluster) * ceil_div(columns, s.tile_n);
+  const int64_t at_once = problem.processors / s.cluster;
   const auto rounds = static_cast<double>(ceil_div(clusters, at_once));
   const auto busy = static_cast<double>(std::min(clusters, at_once) * s.cluster);
 
-  const auto padded = static_cast<double>(ceil_div(std::max<int64_t>(depth, 1), kSm90TileK) * kSm90TileK);
-  const double multiply = padded * s.tile_m * s.tile_n / kMacsPerCycle / s.efficiency;
-  const auto used_rows = static_cast<double>(std::min<int64_t>(std::max<int64_t>(rows, 1), s.tile_m));
-  const double copy = padded * kElementBytes * (used_rows + static_cast<double>(s.tile_n) / s.cluster) / kCacheBytes;
+  const auto depth = static_cast<double>(ceil_div(std::max<int64_t>(problem.depth, 1), kSm90TileK) * kSm90TileK);
+  const int multiplied_rows = std::max(s.tile_m, kSm90InstructionRows);
+  const double multiply = depth * multiplied_rows * s.tile_n / kMacsPerCycle / s.efficiency;
+  const auto copied_rows = static_cast<double>(std::min<int64_t>(rows, s.tile_m));
+  const double copy = depth * kElementBytes * (copied_rows + static_cast<double>(s.tile_n) / s.cluster) / kCacheBytes;
   // One epilogue is left at the end; the others are hidden only if consumers take turns.
-  const double epilogue = kEpilogueCycles * s.rows_per_consumer() / 64 * s.tile_n / 2;
-  const double exposed = s.alternate ? std::max(0.0, epilogue - multiply) : epilogue;
-  const double tiles = rounds * (std::max(multiply, copy) + exposed) + (s.alternate ? epilogue : 0);
+  const double epilogue = problem.epilogue_cycles * s.accumulators();
+  const double body = std::max(multiply, copy);
+  const double between = s.alternate ? 0 : kRoundCycles * rounds;
+  const double tiles =
+      s.alternate ? rounds * std::max(body, epilogue / s.consumers) + epilogue : rounds * (body + epilogue);
 
-  const double all_bytes = padded * kElementBytes * static_cast<double>(rows + columns);
-  const double memory = all_bytes / std::min(kAllMemoryBytes, kMemoryBytes * busy);
-  return kFillCycles + std::max(tiles, memory + epilogue);
+  const double bytes = depth * kElementBytes * static_cast<double>(rows + columns);
+  const double memory = bytes / std::min(kAllMemoryBytes, kMemoryBytes * busy) + epilogue;
+  // Rows of a tile that the problem doesn't have cost the copies about as much as those it has.
+  const double missing = (s.tile_m - copied_rows) * depth / kSm90TileK * kMissingRowCycles * rounds;
+  return kFillCycles + std::max(tiles, memory) + between + missing;
 }
 
-const Sm90Schedule& choose_sm90_schedule(int64_t rows, int64_t columns, int64_t depth, int processors) {
-  const auto cost = [&](const Sm90Schedule& s) { return estimate_sm90_cycles(s, rows, columns, depth, processors); };
-  return *std::min_element(std::begin(kSchedules), std::end(kSchedules),
-                           [&](const Sm90Schedule& a, const Sm90Schedule& b) { return cost(a) < cost(b); });
+std::vector<Sm90Schedule> rank_sm90_schedules(const Sm90Problem& problem, const EpilogueProgram& epilogue) {
+  std::vector<Sm90Schedule> fitting;
+  for (const Sm90Schedule& schedule : kSchedules) {
+    if (const auto fitted = fit_sm90_schedule(schedule, epilogue)) fitting.push_back(*fitted);
+  }
+  std::stable_sort(fitting.begin(), fitting.end(), [&](const Sm90Schedule& a, const Sm90Schedule& b) {
+    return estimate_sm90_cycles(a, problem) < estimate_sm90_cycles(b, problem);
+  });
+  return fitting;
 }
 
 }  // namespace coda

@@ -3,11 +3,13 @@
 // Knows nothing of code.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compiler/epilogue/epilogue.h"
 
@@ -16,6 +18,7 @@ namespace coda {
 inline constexpr int kSm90SharedLimit = 232448;  ///< bytes of shared memory a CTA may have
 inline constexpr int kSm90TileK = 64;            ///< elements of depth a stage holds: one 128-byte swizzle row
 inline constexpr int kWarpgroup = 128;           ///< threads
+inline constexpr int kSm90InstructionRows = 64;  ///< of A in one wgmma
 
 struct Sm90Schedule {
   std::string_view name;
@@ -35,11 +38,21 @@ struct Sm90Schedule {
   int threads() const { return kWarpgroup * (consumers + 1); }
   int sharers() const { return alternate ? 1 : consumers; }  ///< consumers of one tile
   int rows_per_consumer() const { return tile_m / sharers(); }
+  /// wgmma instructions of 64 rows a step of depth. In a tile of fewer rows the others are computed from what lies
+  /// behind its rows of A in shared memory, and dropped.
+  int row_blocks() const {
+    return rows_per_consumer() < kSm90InstructionRows ? 1 : rows_per_consumer() / kSm90InstructionRows;
+  }
+  int accumulators() const { return row_blocks() * tile_n / 2; }  ///< registers of a thread
   int a_bytes() const { return tile_m * kSm90TileK * 2; }
   int b_bytes() const { return tile_n * kSm90TileK * 2; }
   int stage_bytes() const { return a_bytes() + b_bytes(); }
   /// Barriers and the scratch of statistics behind the stages.
   int shared_bytes(int scratch) const { return stage_bytes() * stages + 16 * stages + 64 + scratch; }
+  /// What wgmma may read, which is beyond a tile's own rows of A if those are few.
+  int read_bytes() const {
+    return stage_bytes() * (stages - 1) + std::max(tile_m, kSm90InstructionRows) * 2 * kSm90TileK;
+  }
 };
 
 std::span<const Sm90Schedule> sm90_schedules();
@@ -61,10 +74,17 @@ struct Sm90Illegal {
 };
 std::optional<Sm90Illegal> check_sm90_schedule(const Sm90Schedule& schedule, int scratch_bytes);
 
-/// Cycles of a launch on `processors` SMs: rounds of tiles, or what the memory needs.
-double estimate_sm90_cycles(const Sm90Schedule& schedule, int64_t rows, int64_t columns, int64_t depth,
-                            int processors = 132);
-/// The schedule of the least estimate.
-const Sm90Schedule& choose_sm90_schedule(int64_t rows, int64_t columns, int64_t depth, int processors = 132);
+/// What a schedule is chosen for.
+struct Sm90Problem {
+  int64_t rows = 8192, columns = 8192, depth = 8192;
+  double epilogue_cycles = 16;  ///< for each accumulator of a thread
+  int processors = 132;
+};
+/// Of an epilogue, from the number of its operations, outputs and statistics.
+double sm90_epilogue_cycles(const EpilogueProgram& epilogue);
+/// Cycles of a launch: rounds of tiles, or what the memory needs.
+double estimate_sm90_cycles(const Sm90Schedule& schedule, const Sm90Problem& problem);
+/// The schedules that fit the program, as they fit it, best estimate first.
+std::vector<Sm90Schedule> rank_sm90_schedules(const Sm90Problem& problem, const EpilogueProgram& epilogue);
 
 }  // namespace coda

@@ -22,7 +22,7 @@ class Writer {
         param_(param),
         dtype_(region.context.epilogue.program.params[static_cast<size_t>(param)].dtype),
         bytes_(info(dtype_).bits / 8),
-        row_inside_(region.row_inside[static_cast<size_t>(row_slot)]),
+        row_slot_(row_slot),
         evaluator_(evaluator) {}
 
   /// Elements that are neighbours in memory.
@@ -49,15 +49,14 @@ class Writer {
                                ? sm90_wide_condition(r_, param_, elements[0].index.back(), count)
                                : std::nullopt;
     if (condition) {
-      gpu::Unit unit{at, bytes_, {}, r_.context.arguments.condition(*condition), r_.remaining, row_inside_};
+      gpu::Unit unit{at, bytes_, {}, r_.wide(*condition), r_.remaining, r_.guard_row(row_slot_, {})};
       for (const Sm90Element& element : elements) unit.slots.push_back(element.slot);
       gpu::store_unit(b_, unit, words(elements));
       return;
     }
     for (int i = 0; i < count; ++i) {
       const Sm90Element& element = elements[static_cast<size_t>(i)];
-      Val inside = b_.both(row_inside_, r_.column_inside(element.slot));
-      if (element.predicate) inside = b_.both(inside, element.predicate);
+      Val inside = r_.guard_row(row_slot_, r_.guard(element.slot, element.predicate));
       gpu::store_element(b_, b_.add(at, i * bytes_), r_.numbers.encode(element.value, dtype_), bytes_, inside);
     }
   }
@@ -92,7 +91,7 @@ class Writer {
   int param_;
   DType dtype_;
   int bytes_;
-  Val row_inside_;
+  int row_slot_;
   EpilogueEvaluator& evaluator_;
 };
 

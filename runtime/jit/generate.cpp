@@ -82,9 +82,9 @@ void generate_sm90(const CompileRequest& request, Compilation& result) {
   if (pinned || !result.image || result.image->spill_bytes == 0) return;
   // A tile that fills the registers may spill around a heavy epilogue; another one is faster then.
   const std::string spilled = result.image->schedule;
-  for (const Sm90Schedule& schedule : sm90_schedules()) {
-    if (schedule.name == spilled) continue;
-    options.schedule = schedule.name;
+  for (const std::string& name : sm90_schedules_for(*result.epilogue, options)) {
+    if (name == spilled) continue;
+    options.schedule = name;
     generate_with(request, options, result);
     if (!result.image || result.image->spill_bytes == 0) return;
   }

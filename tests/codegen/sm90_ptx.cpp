@@ -67,7 +67,9 @@ TEST_CASE("every program assembles cleanly in every schedule", "[sm90]") {
     INFO(program.name << "\n" << report);
     CHECK(epilogue);
     if (!epilogue) continue;
-    for (const Sm90Schedule& schedule : sm90_schedules()) check(program.name, *epilogue, std::string(schedule.name));
+    const auto names = sm90_schedules_for(*epilogue, {});
+    CHECK(names.size() > sm90_schedules().size() / 2);
+    for (const std::string& name : names) check(program.name, *epilogue, name);
   }
 }
 

@@ -17,6 +17,17 @@ int64_t tiles(const Sm90Schedule& s, int64_t rows, int64_t columns) {
   return ceil_div(rows, s.tile_m) * ceil_div(columns, s.tile_n);
 }
 
+EpilogueProgram lowered(std::string_view name) {
+  for (const test::Sm90Program& program : test::sm90_programs()) {
+    std::string report;
+    if (program.name == name) return *test::lower_text(program, report);
+  }
+  return {};
+}
+
+/// The best schedule of a plain product.
+Sm90Schedule best(const Sm90Problem& problem) { return rank_sm90_schedules(problem, lowered("gemm_kk")).front(); }
+
 std::string ptx_of(const std::string& text) {
   std::string report;
   const auto epilogue = test::lower_text({"k", text, {}}, report);
@@ -65,38 +76,71 @@ TEST_CASE("large products take tiles whose epilogue is hidden, unless their last
                                 {8192, 6144, 4096},
                                 {8192, 8192, 8192},
                                 {16384, 4096, 4096}}) {
-    const Sm90Schedule& s = choose_sm90_schedule(m, n, k);
+    const Sm90Schedule s = best({m, n, k});
     INFO(m << "x" << n << "x" << k << ": " << s.name);
     CHECK(s.alternate);
     const double ideal = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) / 2048 / 132;
-    CHECK(estimate_sm90_cycles(s, m, n, k) < 1.07 * ideal);
+    CHECK(estimate_sm90_cycles(s, {m, n, k}) < 1.07 * ideal);
   }
   // 22 columns of 192 in 4096, and 11 rounds of which the last is two thirds full.
-  CHECK(choose_sm90_schedule(8192, 4096, 14336).tile_n != 192);
-  CHECK(choose_sm90_schedule(4096, 4096, 4096).tile_n != 192);
+  CHECK(best({8192, 4096, 14336}).tile_n != 192);
+  CHECK(best({4096, 4096, 4096}).tile_n != 192);
 }
 
 TEST_CASE("products of few rows take tiles of few rows, and enough of them to read the weights") {
   for (const int64_t m : {1, 16, 64}) {
     for (const auto& [n, k] : {std::pair<int64_t, int64_t>{6144, 4096}, {4096, 4096}, {28672, 4096}, {4096, 14336}}) {
-      const Sm90Schedule& s = choose_sm90_schedule(m, n, k);
+      const Sm90Schedule s = best({m, n, k});
       INFO(m << "x" << n << "x" << k << ": " << s.name);
-      CHECK(s.tile_m == 64);
+      CHECK(s.tile_m <= 64);
+      CHECK(s.tile_m >= m);
       CHECK(tiles(s, m, n) >= 64);
     }
   }
 }
 
+TEST_CASE("an epilogue's weight counts its operations, and a heavy one asks for tiles that hide it") {
+  const auto weight = [](const char* name) { return sm90_epilogue_cycles(lowered(name)); };
+  CHECK(weight("gemm_kk") > 0);
+  CHECK(weight("bias_gelu") > weight("gemm_kk"));
+  CHECK(weight("residual") > weight("gemm_kk"));
+  CHECK(weight("linear_ce") > weight("gemm_kk"));
+  CHECK(best({8192, 4096, 4096, weight("residual")}).alternate);
+}
+
+TEST_CASE("a program is offered the schedules that hold its column groups, narrowed to them") {
+  const EpilogueProgram heads = lowered("qkv_rope");  // a head of 128 columns in one tile
+  for (const Sm90Schedule& s : rank_sm90_schedules({}, heads)) CHECK(s.tile_n % 128 == 0);
+  // A tile of 192 is one of 128 here, and no longer the best.
+  CHECK(rank_sm90_schedules({8192, 6144, 4096}, heads).front().name != "pingpong-128x192");
+  const EpilogueProgram n_major = lowered("gemm_kn");
+  for (const Sm90Schedule& s : rank_sm90_schedules({16, 6144, 4096}, n_major)) CHECK(s.tile_n % 64 == 0);
+}
+
 TEST_CASE("a schedule's estimate grows with each extent") {
   for (const Sm90Schedule& s : sm90_schedules()) {
+    INFO(s.name);
     double before = 0;
-    for (int64_t size = 64; size <= 16384; size *= 2) {
-      const double cycles = estimate_sm90_cycles(s, size, size, size);
+    for (int64_t size = 256; size <= 16384; size *= 2) {
+      const double cycles = estimate_sm90_cycles(s, {size, size, size});
       CHECK(cycles >= before);
+      CHECK(estimate_sm90_cycles(s, {size, size, size, 60}) >= cycles);
       before = cycles;
     }
-    CHECK(estimate_sm90_cycles(s, 0, 0, 0) > 0);
+    CHECK(estimate_sm90_cycles(s, {}) > 0);
   }
+}
+
+TEST_CASE("operands that the product can't take are refused, not read as others") {
+  std::string report;
+  const auto epilogue = test::lower_text(
+      {"k", "kernel k(x: f32[M, K], w: f32[N, K]) -> (y: f32[M, N]) {\n  y = x @ w.T\n}\n", {}}, report);
+  REQUIRE(epilogue);
+  SourceMap sources;
+  Diagnostics diagnostics(sources);
+  CHECK_FALSE(compile_sm90(*epilogue, {}, diagnostics));
+  REQUIRE(diagnostics.has_errors());
+  CHECK(diagnostics.all()[0].message.find("`x` and `w` are f32") != std::string::npos);
 }
 
 TEST_CASE("approximate functions are for kernels that store 16 bits or fewer") {
