@@ -1,6 +1,7 @@
 #include "compiler/codegen/sm90.h"
 
 #include "compiler/codegen/nvptx_builder.h"
+#include "compiler/codegen/sm90_choice.h"
 #include "compiler/codegen/sm90_kernel.h"
 #include "compiler/codegen/sm90_plan.h"
 #include "compiler/codegen/sm90_ring.h"
@@ -12,45 +13,6 @@ namespace {
 
 constexpr const char* kCpu = "sm_90a";
 constexpr const char* kFeatures = "+ptx80";  // the lowest PTX version that has sm_90a
-
-/// The `schedule` clause's pins over `base`; false and a report where one is unknown.
-bool apply_pins(const Program& program, Sm90Schedule& schedule, Diagnostics& diagnostics) {
-  struct Pin {
-    std::string_view name;
-    int Sm90Schedule::*field;
-  };
-  static constexpr Pin kPins[] = {{"tile_m", &Sm90Schedule::tile_m},   {"tile_n", &Sm90Schedule::tile_n},
-                                  {"stages", &Sm90Schedule::stages},   {"cluster", &Sm90Schedule::cluster},
-                                  {"group_m", &Sm90Schedule::group_m}, {"consumers", &Sm90Schedule::consumers}};
-  for (const auto& [name, value] : program.schedule) {
-    bool known = false;
-    for (const Pin& pin : kPins) {
-      if (pin.name != name) continue;
-      schedule.*pin.field = static_cast<int>(value);
-      known = true;
-    }
-    if (!known) {
-      diagnostics.report(DiagId::E0401, program.span, {name, "tile_m, tile_n, stages, cluster, consumers or group_m"});
-      return false;
-    }
-  }
-  return true;
-}
-
-const Sm90Schedule* base_schedule(const EpilogueProgram& epilogue, const Sm90Options& options,
-                                  Diagnostics& diagnostics) {
-  if (!options.schedule.empty()) {
-    const Sm90Schedule* named = find_sm90_schedule(options.schedule);
-    if (!named) {
-      std::string names;
-      for (const Sm90Schedule& s : sm90_schedules()) names += (names.empty() ? "" : ", ") + std::string(s.name);
-      diagnostics.report(DiagId::E0402, epilogue.program.span, {options.schedule, names});
-    }
-    return named;
-  }
-  const std::vector<std::string> names = sm90_schedules_for(epilogue, options);
-  return names.empty() ? &sm90_schedules()[0] : find_sm90_schedule(names[0]);
-}
 
 void describe(const EpilogueProgram& epilogue, const Sm90Plan& plan, KernelImage& image) {
   image.target = kCpu;
@@ -82,19 +44,6 @@ void describe(const EpilogueProgram& epilogue, const Sm90Plan& plan, KernelImage
 
 }  // namespace
 
-std::vector<std::string> sm90_schedules_for(const EpilogueProgram& epilogue, const Sm90Options& options) {
-  Sm90Problem problem;
-  problem.epilogue_cycles = sm90_epilogue_cycles(epilogue);
-  if (options.rows && options.columns && options.depth) {
-    problem.rows = *options.rows;
-    problem.columns = *options.columns;
-    problem.depth = *options.depth;
-  }
-  std::vector<std::string> names;
-  for (const Sm90Schedule& schedule : rank_sm90_schedules(problem, epilogue)) names.emplace_back(schedule.name);
-  return names;
-}
-
 std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm90Options& options,
                                        Diagnostics& diagnostics) {
   const Span where = epilogue.program.span;
@@ -108,29 +57,9 @@ std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm
                                   "; declare them bf16 or f16, or compile for the host"});
     return std::nullopt;
   }
-  const Sm90Schedule* base = base_schedule(epilogue, options, diagnostics);
-  if (!base) return std::nullopt;
-  Sm90Schedule pinned = *base;
-  if (!apply_pins(epilogue.program, pinned, diagnostics)) return std::nullopt;
-  // M-major A comes in blocks of rows.
-  const bool m_major = epilogue.a.depth_axis < epilogue.a.outer_axes.back();
-  if (m_major) pinned.tile_m = std::max(pinned.tile_m, kSm90InstructionRows);
-  const int scratch = pinned.consumers * sm90_scratch_bytes(epilogue, pinned.tile_n);
-  // A stage fewer where statistics need the room, unless the program says how many.
-  const bool may_drop = pinned.stages == base->stages;
-  while (may_drop && pinned.stages > 2 && pinned.shared_bytes(scratch) > kSm90SharedLimit) {
-    --pinned.stages;
-  }
-  if (const auto illegal = check_sm90_schedule(pinned, scratch)) {
-    diagnostics.report(DiagId::E0403, where, {illegal->what, illegal->way_out});
-    return std::nullopt;
-  }
-  const auto schedule = fit_sm90_schedule(pinned, epilogue);
-  if (!schedule) {
-    const Sm90TileDemand demand = sm90_tile_demand(epilogue);
-    diagnostics.report(DiagId::E0404, where, {std::to_string(pinned.tile_n), std::to_string(demand.multiple)});
-    return std::nullopt;
-  }
+  const auto schedule = settle_sm90_schedule(epilogue, options, diagnostics);
+  if (!schedule) return std::nullopt;
+  const int scratch = schedule->consumers * sm90_scratch_bytes(epilogue, schedule->tile_n);
 
   Sm90Result result;
   KernelImage& image = result.image;

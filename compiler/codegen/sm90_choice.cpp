@@ -1,0 +1,117 @@
+#include "compiler/codegen/sm90_choice.h"
+
+#include <algorithm>
+
+#include "compiler/codegen/sm90_stat_layout.h"
+#include "dsl/diagnostics.h"
+
+namespace coda {
+namespace {
+
+struct Pin {
+  std::string_view name;
+  int Sm90Schedule::*field;
+};
+constexpr Pin kPins[] = {{"tile_m", &Sm90Schedule::tile_m},   {"tile_n", &Sm90Schedule::tile_n},
+                         {"stages", &Sm90Schedule::stages},   {"cluster", &Sm90Schedule::cluster},
+                         {"group_m", &Sm90Schedule::group_m}, {"consumers", &Sm90Schedule::consumers}};
+
+const Pin* find_pin(std::string_view name) {
+  const auto* found =
+      std::find_if(std::begin(kPins), std::end(kPins), [&](const Pin& pin) { return pin.name == name; });
+  return found == std::end(kPins) ? nullptr : found;
+}
+
+/// `schedule` with the pins of the program's `schedule` clause.
+Sm90Schedule pinned(Sm90Schedule schedule, const Program& program) {
+  for (const auto& [name, value] : program.schedule) schedule.*find_pin(name)->field = static_cast<int>(value);
+  return schedule;
+}
+
+/// In how many pins `schedule` is not what the program asks for.
+int difference(const Sm90Schedule& schedule, const Program& program) {
+  int count = 0;
+  for (const auto& [name, value] : program.schedule) count += schedule.*find_pin(name)->field != value;
+  return count;
+}
+
+/// What a base becomes for a program, and what is illegal about it.
+struct Settled {
+  Sm90Schedule schedule;
+  std::optional<Sm90Illegal> illegal;
+};
+
+Settled settle(const Sm90Schedule& base, const EpilogueProgram& epilogue) {
+  Settled settled{pinned(base, epilogue.program), std::nullopt};
+  Sm90Schedule& s = settled.schedule;
+  // M-major A comes in blocks of rows.
+  const bool m_major = epilogue.a.depth_axis < epilogue.a.outer_axes.back();
+  if (m_major) s.tile_m = std::max(s.tile_m, kSm90InstructionRows);
+  const int scratch = s.consumers * sm90_scratch_bytes(epilogue, s.tile_n);
+  // A stage fewer where statistics need the room, unless the program says how many.
+  const auto& pins = epilogue.program.schedule;
+  const bool may_drop = std::none_of(pins.begin(), pins.end(), [](const auto& pin) { return pin.first == "stages"; });
+  while (may_drop && s.stages > 2 && s.shared_bytes(scratch) > kSm90SharedLimit) --s.stages;
+  settled.illegal = check_sm90_schedule(s, scratch);
+  return settled;
+}
+
+/// The schedules to start from, best first; nothing after a report.
+std::vector<Sm90Schedule> bases(const EpilogueProgram& epilogue, const Sm90Options& options, Diagnostics& diagnostics) {
+  if (!options.schedule.empty()) {
+    if (const Sm90Schedule* named = find_sm90_schedule(options.schedule)) return {*named};
+    std::string names;
+    for (const Sm90Schedule& s : sm90_schedules()) names += (names.empty() ? "" : ", ") + std::string(s.name);
+    diagnostics.report(DiagId::E0402, epilogue.program.span, {options.schedule, names});
+    return {};
+  }
+  std::vector<Sm90Schedule> list;
+  for (const std::string& name : sm90_schedules_for(epilogue, options)) list.push_back(*find_sm90_schedule(name));
+  if (list.empty()) list.push_back(sm90_schedules()[0]);
+  std::stable_sort(list.begin(), list.end(), [&](const Sm90Schedule& a, const Sm90Schedule& b) {
+    return difference(a, epilogue.program) < difference(b, epilogue.program);
+  });
+  return list;
+}
+
+}  // namespace
+
+std::vector<std::string> sm90_schedules_for(const EpilogueProgram& epilogue, const Sm90Options& options) {
+  Sm90Problem problem;
+  problem.epilogue_cycles = sm90_epilogue_cycles(epilogue);
+  if (options.rows && options.columns && options.depth) {
+    problem.rows = *options.rows;
+    problem.columns = *options.columns;
+    problem.depth = *options.depth;
+  }
+  std::vector<std::string> names;
+  for (const Sm90Schedule& schedule : rank_sm90_schedules(problem, epilogue)) names.emplace_back(schedule.name);
+  return names;
+}
+
+std::optional<Sm90Schedule> settle_sm90_schedule(const EpilogueProgram& epilogue, const Sm90Options& options,
+                                                 Diagnostics& diagnostics) {
+  const Span where = epilogue.program.span;
+  for (const auto& entry : epilogue.program.schedule) {
+    if (find_pin(entry.first)) continue;
+    diagnostics.report(DiagId::E0401, where, {entry.first, "tile_m, tile_n, stages, cluster, consumers or group_m"});
+    return std::nullopt;
+  }
+  const std::vector<Sm90Schedule> candidates = bases(epilogue, options, diagnostics);
+  if (candidates.empty()) return std::nullopt;
+  for (const Sm90Schedule& base : candidates) {
+    const Settled settled = settle(base, epilogue);
+    if (settled.illegal) continue;
+    if (auto fitted = fit_sm90_schedule(settled.schedule, epilogue)) return fitted;
+  }
+  const Settled first = settle(candidates[0], epilogue);
+  if (first.illegal) {
+    diagnostics.report(DiagId::E0403, where, {first.illegal->what, first.illegal->way_out});
+  } else {
+    const Sm90TileDemand demand = sm90_tile_demand(epilogue);
+    diagnostics.report(DiagId::E0404, where, {std::to_string(first.schedule.tile_n), std::to_string(demand.multiple)});
+  }
+  return std::nullopt;
+}
+
+}  // namespace coda
