@@ -128,7 +128,7 @@ Status LaunchPlan::fill_geometry(std::span<const Argument> arguments, Binding& b
   binding.rows = *rows;
   binding.depth = *depth;
   binding.region_columns.clear();
-  int64_t column_tiles = 0;
+  int64_t column_tiles = region_columns_.empty() ? 1 : 0;  // without regions a tile is whole rows
   for (size_t i = 0; i < region_columns_.size(); ++i) {
     const auto columns = region_columns_[i].evaluate(binding.symbols);
     if (!columns || *columns < 0) return bad(image.region_columns[i]);

@@ -140,7 +140,7 @@ int64_t CudaKernel::grid(const Binding& binding) const {
   // Persistent CTAs: as many clusters as fit the device, or one a tile group if there are fewer. One at least, for
   // outputs that don't depend on any tile.
   const int64_t cluster = image().cluster;
-  const int64_t most = std::max<int64_t>(device_.sm_count() / cluster, 1);
+  const int64_t most = std::max<int64_t>(device_.sm_count() / cluster * image().ctas_per_sm, 1);
   return std::clamp<int64_t>(binding.tiles / cluster, 1, most) * cluster;
 }
 

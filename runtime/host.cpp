@@ -66,8 +66,9 @@ Expected<HostCode> HostCode::load(const KernelImage& image) {
   const HostObject& symbols = *code.object_;
   code.tiles_.resize(image.region_columns.size());
   Status status = find(symbols, image.entry + ".geometry", code.geometry_);
-  if (status.ok()) status = find(symbols, image.entry + ".rows", code.rows_);
   if (status.ok()) status = find(symbols, image.entry + ".finish", code.finish_);
+  if (status.ok() && find(symbols, image.entry + ".sweep", code.sweep_).ok()) return code;
+  if (status.ok()) status = find(symbols, image.entry + ".rows", code.rows_);
   for (size_t r = 0; r < code.tiles_.size() && status.ok(); ++r) {
     status = find(symbols, image.entry + ".tile" + std::to_string(r), code.tiles_[r]);
   }
@@ -78,6 +79,13 @@ Expected<HostCode> HostCode::load(const KernelImage& image) {
 Status HostCode::run(const int64_t* words, HostPool& pool) const {
   HostGeometry geometry;
   geometry_(words, &geometry);
+  if (sweep_) {
+    const int64_t rows = geometry.tile_rows;
+    pool.run((geometry.rows + rows - 1) / rows,
+             [&](int64_t i, int) { sweep_(words, i * rows, std::min(geometry.rows, (i + 1) * rows)); });
+    finish_(words);
+    return {};
+  }
   const HostTileSink sink = [&](int64_t region, const float* accumulators, int64_t row, int64_t rows, int64_t column,
                                 int64_t columns) {
     tiles_[static_cast<size_t>(region)](words, accumulators, row, rows, column, columns);

@@ -23,6 +23,7 @@ class HostCode {
   std::shared_ptr<const HostObject> object_;
   HostGeometryFn geometry_ = nullptr;
   HostRowsFn rows_ = nullptr;
+  HostRowsFn sweep_ = nullptr;  ///< of an image without a product, instead of `rows_` and `tiles_`
   HostFinishFn finish_ = nullptr;
   std::vector<HostTileFn> tiles_;
 };

@@ -3,6 +3,8 @@
 //   e.tile<r>(words, accumulators, row, rows, column, columns)   everything a tile of region r does
 //   e.rows(words, begin, end)                              finish stage of row statistics, for a range of rows
 //   e.finish(words)                                        the rest of the finish stage
+// Without a product there are, instead of tiles and e.rows, and with a geometry of rows and tile_rows alone:
+//   e.sweep(words, begin, end)                             everything of rows; begin is a multiple of tile_rows
 // `words` is the argument block of the KernelImage. A tile's accumulators are f32
 // [segments][tile_rows][host_pitch(width)].
 #pragma once

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Times coda's kernels against cuBLAS (torch.matmul) doing the GEMM alone, in one process on one GPU.
+"""Times coda's kernels against cuBLAS (torch.matmul) doing the GEMM alone, in one process on one GPU; kernels without a
+GEMM against torch's copy of as many bytes as they read and write.
 
 A pair of bursts is one of cuBLAS and one of coda, in the order cuBLAS, coda, coda, cuBLAS, so that a drift of clock or
 temperature cancels; the ratio of a pair is cuBLAS's time over coda's. "Hot" are bursts of at least 45 ms back to back,
@@ -123,6 +124,51 @@ def linear_ce(d):
     return dict(x=x, w=w, t=t), outputs, expected
 
 
+# Kernels without a GEMM.
+def rmsnorm(d):
+    x, residual, gain = normal(d["M"], d["D"]), normal(d["M"], d["D"]), normal(d["D"])
+
+    def expected(r):
+        h = x[r].double() + residual[r].double()
+        return dict(h=h, y=h * (h * h).mean(1, keepdim=True).add(1e-5).rsqrt() * gain.double())
+    return dict(x=x, residual=residual, gain=gain), dict(h=torch.empty_like(x), y=torch.empty_like(x)), expected
+
+
+def layernorm(d):
+    x, gain, bias = normal(d["M"], d["D"]), torch.rand(d["D"], device=DEVICE), torch.rand(d["D"], device=DEVICE)
+
+    def expected(r):
+        z = x[r].double()
+        mu, rstd = z.mean(1), z.var(1, unbiased=False).add(1e-5).rsqrt()
+        return dict(mu=mu, rstd=rstd, y=(z - mu[:, None]) * rstd[:, None] * gain.double() + bias.double())
+    rows = lambda: torch.empty(d["M"], device=DEVICE)
+    return dict(x=x, gain=gain, bias=bias), dict(y=torch.empty_like(x), mu=rows(), rstd=rows()), expected
+
+
+def softmax(d):
+    x = normal(d["M"], d["N"])
+    outputs = dict(y=torch.empty_like(x), lse=torch.empty(d["M"], device=DEVICE))
+    return dict(x=x), outputs, lambda r: dict(y=x[r].double().softmax(1), lse=x[r].double().logsumexp(1))
+
+
+def rotate(d):
+    q, angle = normal(d["T"], d["H"], d["Dh"]), torch.rand(d["T"], d["Dh"] // 2, device=DEVICE) * 2 * math.pi
+    cos, sin = angle.cos(), angle.sin()
+    return dict(q=q, cos=cos, sin=sin), dict(y=torch.empty_like(q)), lambda r: dict(
+        y=rope(q[r].double(), cos[r].double(), sin[r].double()))
+
+
+def rmsnorm_bwd(d):
+    x, gain, dy = normal(d["M"], d["D"]), normal(d["D"]), normal(d["M"], d["D"])
+
+    def expected(r):
+        z, g = x[r].double(), dy[r].double() * gain.double()
+        rstd = (z * z).mean(1, keepdim=True).add(1e-5).rsqrt()
+        return dict(dx=rstd * (g - z * rstd * (g * z * rstd).mean(1, keepdim=True)))
+    return dict(x=x, gain=gain, dy=dy), dict(dx=torch.empty_like(x), dgain=torch.empty(d["D"], device=DEVICE)), expected
+
+
+COPIES = dict(rmsnorm=rmsnorm, layernorm=layernorm, softmax=softmax, rope=rotate, rmsnorm_bwd=rmsnorm_bwd)
 CASES = dict(plain=plain, bias_gelu=bias_gelu, gate_up=gate_up, residual=residual, qkv=qkv, linear_ce=linear_ce)
 
 
@@ -215,18 +261,27 @@ def run_case(coda, dist, name, dims, args):
     beat(f"{name} set-up")
     kernel = coda.load(dist / "programs" / f"{name}.0.coda.bin").prepare(0, **dims)
     sets, bytes_each = [], 0
+    make = CASES.get(name) or COPIES[name]
     while len(sets) < 3 and (not sets or (len(sets) + 1) * bytes_each < args.memory << 30):
-        sets.append(CASES[name](dims))
+        sets.append(make(dims))
         bytes_each = sum(t.numel() * t.element_size() for part in sets[0][:2] for t in part.values())
-    x, w = list(sets[0][0].values())[:2]
-    gemm_out = x.new_empty(x.shape[0], w.shape[0])
-    flop = 2.0 * x.shape[0] * w.shape[0] * x.shape[1]
+    x = list(sets[0][0].values())[0]
     ours, base = [], []
     for inputs, outputs, expected in sets:
         ours.append(lambda tensors={**inputs, **outputs}: kernel(**tensors))
-        a, b = list(inputs.values())[:2]
-        base.append(lambda a=a, b=b: torch.matmul(a, b.t(), out=gemm_out))
-    result = dict(name=name, dims=dims, sets=len(sets), gemm=[x.shape[0], w.shape[0], x.shape[1]])
+    if name in CASES:
+        w = list(sets[0][0].values())[1]
+        gemm_out = x.new_empty(x.shape[0], w.shape[0])
+        flop, shape = 2.0 * x.shape[0] * w.shape[0] * x.shape[1], [x.shape[0], w.shape[0], x.shape[1]]
+        for inputs, outputs, expected in sets:
+            a, b = list(inputs.values())[:2]
+            base.append(lambda a=a, b=b: torch.matmul(a, b.t(), out=gemm_out))
+    else:  # "TFLOP/s" are then GB/s
+        flop, shape = 1e3 * bytes_each, list(x.shape)
+        for _ in sets:
+            a, b = (torch.empty(bytes_each // 8, device=DEVICE) for _ in range(2))
+            base.append(lambda a=a, b=b: b.copy_(a))
+    result = dict(name=name, dims=dims, sets=len(sets), gemm=shape)
     result["error"] = max(check(name, ours[i], sets[i][1], sets[i][2], x.shape[0]) for i in range(len(sets)))
     base, ours = Timer(base), Timer(ours)
     base.calibrate()
@@ -267,12 +322,13 @@ def main():
     os.environ["CODA_LIBRARY"] = str(args.dist / "lib" / "libcoda.so")
     sys.path.insert(0, str(args.dist))
     import coda  # examples/python/coda.py, which packaging puts beside this file
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; TFLOP/s of the GEMM; ratio = cuBLAS time / coda time")
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; TFLOP/s of the GEMM (GB/s without one); "
+          "ratio = time of cuBLAS (a copy) / coda's")
     heads = "".join(f"   {mode + ': cuBLAS':>13} coda  ratio [low high]" for mode in ("hot", "cool") if getattr(args, mode))
     print(f"{'case':<10} {'M x N x K':<18} {'error':<7}{heads}", flush=True)
     results, failed = [], 0
     for name, _, dims in read_cases(args.dist / "gpu_cases.txt"):
-        if name not in CASES or (args.only and name not in args.only.split(",")):
+        if (args.only and name not in args.only.split(",")) or name not in {**CASES, **COPIES}:
             continue
         try:
             results.append(run_case(coda, args.dist, name, dims, args))
@@ -285,9 +341,10 @@ def main():
         args.json.write_text(json.dumps(results, indent=1))
     line = f"benchmark: {len(results)} cases, {failed} failed"
     for mode in ("hot", "cool"):
-        ratios = [r[mode]["ratio"] for r in results if mode in r]
-        if ratios:
-            line += f"; {mode} geometric mean {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}"
+        for kind, names in (("", CASES), (" of copies", COPIES)):
+            ratios = [r[mode]["ratio"] for r in results if mode in r and r["name"] in names]
+            if ratios:
+                line += f"; {mode} geometric mean{kind} {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}"
     print(line, flush=True)
     sys.exit(1 if failed or not results else 0)
 

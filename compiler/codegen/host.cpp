@@ -5,11 +5,13 @@
 
 #include <chrono>
 #include <cstddef>
+#include <limits>
 #include <numeric>
 
 #include "compiler/codegen/host_finish.h"
 #include "compiler/codegen/host_geometry.h"
 #include "compiler/codegen/host_object.h"
+#include "compiler/codegen/host_rowwise.h"
 #include "compiler/codegen/host_tile.h"
 
 namespace coda {
@@ -53,6 +55,7 @@ void describe(const EpilogueProgram& epilogue, KernelImage& image) {
   for (const DimFact& fact : program.facts) image.facts.push_back({fact.left, fact.right, fact.modulus, fact.relation});
   image.rows = Dim(1);
   for (const NamedDim& dim : epilogue.rows) image.rows = image.rows * dim.extent;
+  if (epilogue.is_rowwise()) return;
   image.depth = epilogue.depth;
   for (const Region& region : epilogue.regions) {
     image.region_columns.push_back(region.extent);
@@ -107,10 +110,21 @@ bool choose_tiles(const EpilogueProgram& epilogue, KernelImage& image, HostLayou
   return true;
 }
 
+/// A pass over rows: every walk is whole in its tile.
+void whole_rows(const EpilogueProgram& epilogue, KernelImage& image, HostLayout& layout) {
+  image.tile_rows = layout.tile_rows = kHostSweepRows;
+  layout.rows = image.rows;
+  layout.widths.assign(epilogue.regions.size(), std::numeric_limits<int>::max());
+}
+
 /// Partial states, in the layouts that host_tile.cpp gives.
 void plan_workspaces(const EpilogueProgram& epilogue, KernelImage& image, HostLayout& layout) {
   for (const Statistic& statistic : epilogue.statistics) {
     std::vector<int> buffers;
+    if (epilogue.is_rowwise() && statistic.scope == StatScope::Row) {  // finished where it is needed
+      layout.buffers.push_back(buffers);
+      continue;
+    }
     const int64_t bytes = 4 * statistic.reduction->state_size;
     for (const Statistic::Part& part : statistic.parts) {
       WorkspaceSpec spec{.rows = image.rows,
@@ -119,6 +133,11 @@ void plan_workspaces(const EpilogueProgram& epilogue, KernelImage& image, HostLa
                          .tile_columns = statistic.scope == StatScope::Column ? 1 : layout.widths[part.region],
                          .tile_bytes = bytes};
       if (statistic.scope == StatScope::Column) spec.bytes = spec.columns * Dim(bytes);
+      // Rows are swept and their state is written even where they have no columns.
+      if (epilogue.is_rowwise() && statistic.scope == StatScope::All) {
+        spec.columns = Dim(1);
+        spec.tile_columns = 1;
+      }
       buffers.push_back(static_cast<int>(image.workspaces.size()));
       image.workspaces.push_back(spec);
     }
@@ -126,25 +145,34 @@ void plan_workspaces(const EpilogueProgram& epilogue, KernelImage& image, HostLa
   }
 }
 
-std::string generate(HostModule& module) {
-  const auto within = [](const std::string& name, const std::string& reason) {
-    return reason.empty() ? "" : name + ": " + reason;
-  };
+template <class Function, class Emit>
+std::string generate(Function&& function, const std::string& what, Emit emit) {
+  emit(function);
+  const std::string reason = function.finish();
+  return reason.empty() ? "" : what + ": " + reason;
+}
+
+std::string generate_product(HostModule& module) {
   const std::string& entry = module.image.entry;
   for (size_t r = 0; r < module.epilogue.regions.size(); ++r) {
-    HostTile tile(module, entry + ".tile" + std::to_string(r), static_cast<int>(r));
-    tile.emit();
-    if (std::string reason = tile.finish(); !reason.empty()) return within("region " + std::to_string(r), reason);
+    const std::string number = std::to_string(r);
+    const std::string reason = generate(HostTile(module, entry + ".tile" + number, static_cast<int>(r)),
+                                        "region " + number, [](HostTile& tile) { tile.emit(); });
+    if (!reason.empty()) return reason;
   }
-  HostFinish rows(module, entry + ".rows", {false, false});
-  rows.emit_rows();
-  if (std::string reason = rows.finish(); !reason.empty()) return within("finish of rows", reason);
-  HostFinish rest(module, entry + ".finish", {});
-  rest.emit_rest();
-  if (std::string reason = rest.finish(); !reason.empty()) return within("finish", reason);
-  HostGeometryWriter geometry(module, entry + ".geometry");
-  geometry.emit();
-  return within("geometry", geometry.finish());
+  return generate(HostFinish(module, entry + ".rows", {false, false}), "finish of rows",
+                  [](HostFinish& rows) { rows.emit_rows(); });
+}
+
+std::string generate(HostModule& module) {
+  const std::string& entry = module.image.entry;
+  std::string reason = module.epilogue.is_rowwise()
+                           ? generate(HostRowwise(module, entry + ".sweep"), "rows", [](HostRowwise& f) { f.emit(); })
+                           : generate_product(module);
+  if (!reason.empty()) return reason;
+  reason = generate(HostFinish(module, entry + ".finish", {}), "finish", [](HostFinish& f) { f.emit_rest(); });
+  if (!reason.empty()) return reason;
+  return generate(HostGeometryWriter(module, entry + ".geometry"), "geometry", [](HostGeometryWriter& f) { f.emit(); });
 }
 
 }  // namespace
@@ -155,7 +183,11 @@ std::optional<HostOutput> compile_host(const EpilogueProgram& epilogue, const Ho
   HostOutput output;
   HostLayout layout;
   describe(epilogue, output.image);
-  if (!choose_tiles(epilogue, output.image, layout, reason)) return std::nullopt;
+  if (epilogue.is_rowwise()) {
+    whole_rows(epilogue, output.image, layout);
+  } else if (!choose_tiles(epilogue, output.image, layout, reason)) {
+    return std::nullopt;
+  }
   plan_workspaces(epilogue, output.image, layout);
 
   const std::unique_ptr<llvm::TargetMachine> machine = host_machine(request.cpu, reason);

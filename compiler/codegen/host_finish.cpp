@@ -179,8 +179,7 @@ StateWords HostFinish::column_total(const Statistic& statistic, int index, const
     Answer answer = Answer::Yes;
     for (const ColumnDigit& digit : part.columns.digits) {
       const Coord* at = env.find(digit.dim.name);
-      const auto stride = digit.stride.constant();
-      if (!at || !stride) {
+      if (!at) {
         evaluator().fail("a column statistic that is itself summed over columns");
         return total;
       }
@@ -189,7 +188,9 @@ StateWords HostFinish::column_total(const Statistic& statistic, int index, const
       if (found == Answer::No) answer = found;
       if (found == Answer::Unknown && answer == Answer::Yes) answer = found;
       if (found == Answer::Unknown) here = evaluator().within(own, Dim(0), digit.extent, here);
-      column = column + own * *stride;
+      const auto scaled = own.times(digit.stride);
+      column = column + (scaled ? *scaled
+                                : evaluator().bind(emitter().int_mul(evaluator().value_of(own), extent(digit.stride))));
     }
     if (answer == Answer::No) continue;
     Value* columns = value_of(extent(epilogue_.regions[part.region].extent));

@@ -35,8 +35,9 @@ void HostGeometryWriter::put_operand(size_t offset, const GemmOperand& operand) 
 void HostGeometryWriter::emit() {
   const EpilogueProgram& epilogue = module_.epilogue;
   put(offsetof(HostGeometry, rows), value_of(extent(module_.layout.rows)));
-  put(offsetof(HostGeometry, depth), value_of(extent(epilogue.depth)));
   put(offsetof(HostGeometry, tile_rows), number(module_.layout.tile_rows));
+  if (epilogue.is_rowwise()) return;
+  put(offsetof(HostGeometry, depth), value_of(extent(epilogue.depth)));
   put(offsetof(HostGeometry, regions), number(static_cast<int64_t>(epilogue.regions.size())));
   put_operand(offsetof(HostGeometry, a), epilogue.a);
   put_operand(offsetof(HostGeometry, b), epilogue.b);

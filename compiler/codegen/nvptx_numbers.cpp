@@ -96,7 +96,7 @@ class NvptxNumbers::Impl final : public LlvmEmitter {
 };
 
 NvptxNumbers::NvptxNumbers(NvptxBuilder& builder, bool approximate)
-    : impl_(std::make_unique<Impl>(*static_cast<llvm::IRBuilder<>*>(builder.ir_builder()), approximate)) {}
+    : b_(builder), impl_(std::make_unique<Impl>(*static_cast<llvm::IRBuilder<>*>(builder.ir_builder()), approximate)) {}
 NvptxNumbers::~NvptxNumbers() = default;
 
 Emitter& NvptxNumbers::emitter() { return *impl_; }
@@ -118,6 +118,41 @@ Val NvptxNumbers::decode(Val stored, DType dtype) {
   if (dtype == DType::F32) return val_of(ir.CreateBitCast(value_of(stored), ir.getFloatTy()));
   Value* narrow = ir.CreateZExtOrTrunc(value_of(stored), impl_->storage_type(dtype));
   return val_of(impl_->decode(narrow, dtype));
+}
+
+std::vector<Val> NvptxNumbers::encode_words(std::span<const Val> values, DType dtype) {
+  std::vector<Val> words;
+  const int bytes = info(dtype).bits / 8;
+  if (dtype == DType::BF16 || dtype == DType::F16) {
+    for (size_t i = 0; i < values.size(); i += 2) words.push_back(encode_pair(values[i], values[i + 1], dtype));
+    return words;
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    Val stored = encode(values[i], dtype);
+    if (bytes == 8) {
+      words.push_back(b_.convert(stored, Ty::I32));
+      words.push_back(b_.convert(b_.op(IntOp::Lshr, stored, 32), Ty::I32));
+      continue;
+    }
+    const int64_t shift = static_cast<int64_t>(i) * bytes % 4 * 8;
+    if (shift == 0) {
+      words.push_back(stored);
+    } else {
+      words.back() = b_.op(IntOp::Or, words.back(), b_.op(IntOp::Shl, stored, shift));
+    }
+  }
+  return words;
+}
+
+Val NvptxNumbers::decode_from(std::span<const Val> words, int index, DType dtype) {
+  const int bytes = info(dtype).bits / 8;
+  const auto word = static_cast<size_t>(index * bytes / 4);
+  if (bytes == 8) {
+    Val low = b_.convert(words[word], Ty::I64), high = b_.convert(words[word + 1], Ty::I64);
+    return decode(b_.op(IntOp::Or, low, b_.op(IntOp::Shl, high, 32)), dtype);
+  }
+  const int shift = index * bytes % 4 * 8;
+  return decode(shift == 0 ? words[word] : b_.op(IntOp::Lshr, words[word], shift), dtype);
 }
 
 }  // namespace coda

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "compiler/codegen/nvptx_builder.h"
 #include "compiler/ops/emitter.h"
@@ -23,9 +25,13 @@ class NvptxNumbers {
   Val encode_pair(Val low, Val high, DType dtype);
   /// The way back from an I32 (I64 for 8 bytes) whose higher bits may be anything.
   Val decode(Val stored, DType dtype);
+  /// Neighbours as 32-bit words, packed from the low end, and element `index` of such words.
+  std::vector<Val> encode_words(std::span<const Val> values, DType dtype);
+  Val decode_from(std::span<const Val> words, int index, DType dtype);
 
  private:
   class Impl;
+  NvptxBuilder& b_;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -5,17 +5,15 @@
 #include "compiler/codegen/sm90_kernel.h"
 #include "compiler/codegen/sm90_plan.h"
 #include "compiler/codegen/sm90_ring.h"
+#include "compiler/codegen/sm90_rowwise.h"
 #include "compiler/codegen/sm90_stat_layout.h"
 #include "dsl/diagnostics.h"
 
 namespace coda {
 namespace {
 
-constexpr const char* kCpu = "sm_90a";
-constexpr const char* kFeatures = "+ptx80";  // the lowest PTX version that has sm_90a
-
 void describe(const EpilogueProgram& epilogue, const Sm90Plan& plan, KernelImage& image) {
-  image.target = kCpu;
+  image.target = kSm90Cpu;
   image.bound = epilogue.program.bound;
   for (const Param& p : epilogue.program.params) {
     ParamSpec spec;
@@ -46,15 +44,16 @@ void describe(const EpilogueProgram& epilogue, const Sm90Plan& plan, KernelImage
 
 std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm90Options& options,
                                        Diagnostics& diagnostics) {
+  if (epilogue.is_rowwise()) return compile_sm90_rowwise(epilogue, options, diagnostics);
   const Span where = epilogue.program.span;
   if (epilogue.operand_dtype != DType::BF16 && epilogue.operand_dtype != DType::F16) {
     const auto name = [&](const GemmOperand& operand) {
       return "`" + epilogue.program.params[static_cast<size_t>(operand.param)].name + "`";
     };
     diagnostics.report(DiagId::E0502, where,
-                       {kCpu, "its product takes bf16 or f16, and " + name(epilogue.a) + " and " + name(epilogue.b) +
-                                  " are " + std::string(info(epilogue.operand_dtype).name) +
-                                  "; declare them bf16 or f16, or compile for the host"});
+                       {kSm90Cpu, "its product takes bf16 or f16, and " + name(epilogue.a) + " and " +
+                                      name(epilogue.b) + " are " + std::string(info(epilogue.operand_dtype).name) +
+                                      "; declare them bf16 or f16, or compile for the host"});
     return std::nullopt;
   }
   const auto schedule = settle_sm90_schedule(epilogue, options, diagnostics);
@@ -80,9 +79,9 @@ std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm
       std::max(Sm90Ring(builder, plan.schedule).scratch_offset() + scratch, plan.schedule.read_bytes());
   std::string error;
   if (options.keep_llvm) result.llvm = builder.llvm_text();
-  auto ptx = builder.to_ptx(kCpu, kFeatures, &error);
+  auto ptx = builder.to_ptx(kSm90Cpu, kSm90Features, &error);
   if (!ptx) {
-    diagnostics.report(DiagId::E0502, where, {kCpu, "LLVM refused it, a defect of the compiler: " + error});
+    diagnostics.report(DiagId::E0502, where, {kSm90Cpu, "LLVM refused it, a defect of the compiler: " + error});
     return std::nullopt;
   }
   result.ptx = std::move(*ptx);

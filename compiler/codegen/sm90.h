@@ -25,6 +25,9 @@ struct Sm90Result {
   std::string llvm;
 };
 
+inline constexpr const char* kSm90Cpu = "sm_90a";
+inline constexpr const char* kSm90Features = "+ptx80";  ///< the lowest PTX version that has sm_90a
+
 /// Names of the schedules that fit the program, the best by estimate first.
 std::vector<std::string> sm90_schedules_for(const EpilogueProgram& epilogue, const Sm90Options& options);
 /// Reports E04xx diagnostics and returns nothing where it can't be done.

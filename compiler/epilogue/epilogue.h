@@ -1,7 +1,7 @@
-// Epilogue IR: what one kernel does around one GEMM. Values stay nodes of a tensor-IR graph; this says which node is
-// the accumulator, how the GEMM's columns are cut into regions and segments, what is stored and reduced from which
-// columns, and what is finished once statistics are whole. A code generator walks the stores and evaluates nodes at
-// coordinates; the same program serves the host and the GPU.
+// Epilogue IR: what one kernel does around one GEMM, or to the rows of tensors where there is none. Values stay nodes
+// of a tensor-IR graph; this says which node is the accumulator, how the GEMM's columns are cut into regions and
+// segments, what is stored and reduced from which columns, and what is finished once statistics are whole. A code
+// generator walks the stores and evaluates nodes at coordinates; the same program serves the host and the GPU.
 #pragma once
 
 #include <cstdint>
@@ -87,9 +87,15 @@ struct FinishStore {
   std::vector<AffineMap> index;  ///< one an axis of the param
 };
 
+/// Without a GEMM (`accumulator` is kNoNode) the program is a pass over rows; operands, `column` and `depth` mean
+/// nothing. A region is a walk over columns of one row: one segment at 0, digits in mixed radix, whose extents may all
+/// be symbolic; stores and statistics whose walks have the same extents share it. A statistic has exactly one part.
+/// Those of scope Row come in an order in which each uses earlier ones only, and stores, bodies and finish stores of
+/// scope Row may use them; a reduction below them that is no statistic is done within an element. No rows: there is one
+/// row.
 struct EpilogueProgram {
   Program program;               ///< params and facts as declared; `graph` holds the lowered nodes used below
-  NodeId accumulator = kNoNode;  ///< Contract of the two operands, dimensions rows and `column`
+  NodeId accumulator = kNoNode;  ///< Contract of the two operands, dimensions rows and `column`; kNoNode
   GemmOperand a, b;
   DType operand_dtype = DType::BF16;
   std::vector<NamedDim> rows;  ///< outermost first; usually one. The row coordinate is their mixed-radix number
@@ -100,6 +106,8 @@ struct EpilogueProgram {
   std::vector<Statistic> statistics;
   std::vector<FinishStore> finish_stores;
   std::vector<LawUse> laws;  ///< what was done by algebra, in order
+
+  bool is_rowwise() const { return accumulator == kNoNode; }
 };
 
 /// Lowers a `kernel` after elaboration. Structural extents (head sizes, groups) must be bound: each unbound one is

@@ -45,9 +45,11 @@ bool check_inouts(Lowering& l, const EpilogueProgram& epilogue) {
   std::set<NodeId> statistics;
   for (const auto& s : epilogue.statistics) statistics.insert(s.node);
 
+  const bool rowwise = epilogue.accumulator == kNoNode;
   bool good = true;
   auto check = [&](NodeId value, const Place& place) {
-    for (const Read& read : l.collector.collect(value, place.stage > 0 ? statistics : std::set<NodeId>{}).inputs) {
+    for (const Read& read :
+         l.collector.collect(value, place.stage > 0 || rowwise ? statistics : std::set<NodeId>{}).inputs) {
       const Node& node = l.graph[read.leaf];
       const Param& param = l.source.params[static_cast<size_t>(node.param)];
       if (param.role != Param::Role::InOut || !written.contains(node.param)) continue;

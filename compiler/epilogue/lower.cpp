@@ -1,5 +1,5 @@
 // The steps of lowering, in order: normalise, find the GEMM, give its operands their roles, say what each output is
-// made of, cut the columns into regions, and write it all down.
+// made of, cut the columns into regions, and write it all down. Without a GEMM it is a pass over rows (rowwise.h).
 #include <algorithm>
 
 #include "compiler/epilogue/describe.h"
@@ -8,6 +8,7 @@
 #include "compiler/epilogue/inout.h"
 #include "compiler/epilogue/normalise.h"
 #include "compiler/epilogue/refusals.h"
+#include "compiler/epilogue/rowwise.h"
 #include "compiler/epilogue/stored.h"
 #include "dsl/diagnostics.h"
 
@@ -15,11 +16,10 @@ namespace coda {
 
 namespace {
 
-/// The single GEMM, or a report.
-std::optional<GemmCandidate> single_gemm(const Program& program, const Graph& graph, const Normaliser& normaliser,
-                                         const std::vector<NodeId>& values, Diagnostics& diagnostics) {
-  // Only what an output still uses counts: a moved index map leaves no second contraction behind, but a rewritten part
-  // may.
+/// The GEMMs that an output still uses: a moved index map leaves no second contraction behind, but a rewritten part
+/// may.
+std::vector<GemmCandidate> used_gemms(const Graph& graph, const Normaliser& normaliser,
+                                      const std::vector<NodeId>& values) {
   std::vector<GemmCandidate> used;
   for (const auto& gemm : normaliser.gemms()) {
     UseCollector collector(graph, gemm.node);
@@ -27,17 +27,16 @@ std::optional<GemmCandidate> single_gemm(const Program& program, const Graph& gr
         std::any_of(values.begin(), values.end(), [&](NodeId v) { return collector.uses_accumulator(v); });
     if (gemm.node != kNoNode && needed) used.push_back(gemm);
   }
-  if (used.size() == 1) return used[0];
-  if (used.empty()) {
-    diagnostics.report(DiagId::E0301, program.span, {program.name});
-    return std::nullopt;
-  }
-  auto& diagnostic = diagnostics.report(DiagId::E0302, own_span(program, graph[used[1].node].span, program.span),
-                                        {program.name, std::to_string(used.size())});
-  for (const auto& gemm : used) {
+  return used;
+}
+
+void report_several(const Program& program, const Graph& graph, const std::vector<GemmCandidate>& gemms,
+                    Diagnostics& diagnostics) {
+  auto& diagnostic = diagnostics.report(DiagId::E0302, own_span(program, graph[gemms[1].node].span, program.span),
+                                        {program.name, std::to_string(gemms.size())});
+  for (const auto& gemm : gemms) {
     diagnostic.notes.push_back({graph[gemm.node].span, "`" + describe(program, graph, gemm.node) + "`"});
   }
-  return std::nullopt;
 }
 
 /// A second GEMM whose operand is the tile: a sum over the tile's columns that keeps another parameter's dimension.
@@ -96,9 +95,14 @@ class Lowerer {
     }
     if (count_errors() != errors_before) return false;
     out_.laws = normaliser.laws();
-    const auto gemm = single_gemm(source_, graph, normaliser, values, diagnostics_);
-    if (!gemm || !no_gemm_of_tile(source_, graph, *gemm, values, diagnostics_)) return false;
-    const auto roles = assign_roles(source_, graph, reindexer, *gemm, values, diagnostics_);
+    const std::vector<GemmCandidate> gemms = used_gemms(graph, normaliser, values);
+    if (gemms.empty()) return lower_rowwise(source_, values, reindexer, facts_, out_, diagnostics_);
+    if (gemms.size() > 1) {
+      report_several(source_, graph, gemms, diagnostics_);
+      return false;
+    }
+    if (!no_gemm_of_tile(source_, graph, gemms[0], values, diagnostics_)) return false;
+    const auto roles = assign_roles(source_, graph, reindexer, gemms[0], values, diagnostics_);
     if (!roles) return false;
     write_roles(*roles);
 

@@ -26,9 +26,13 @@ class Summariser {
     for (const auto& region : e_.regions)
       s_.columns = s_.columns + region.extent * Dim(static_cast<int64_t>(region.segments.size()));
     const Dim rows = product(e_.rows);
-    s_.flops = Dim(2) * rows * s_.columns * e_.depth;
-    add(s_.loads, e_.a.param, "operand", rows * e_.depth);
-    add(s_.loads, e_.b.param, "operand", s_.columns * e_.depth);
+    if (e_.is_rowwise()) {
+      s_.flops = rows * s_.columns;
+    } else {
+      s_.flops = Dim(2) * rows * s_.columns * e_.depth;
+      add(s_.loads, e_.a.param, "operand", rows * e_.depth);
+      add(s_.loads, e_.b.param, "operand", s_.columns * e_.depth);
+    }
     std::set<NodeId> statistics;
     for (const auto& statistic : e_.statistics) statistics.insert(statistic.node);
     for (const auto& store : e_.stores) {

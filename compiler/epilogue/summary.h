@@ -19,7 +19,7 @@ struct KernelSummary {
   std::vector<Stream> loads, stores;
   Dim read_bytes, written_bytes;
   Dim columns;  ///< of the GEMM that are computed
-  Dim flops;    ///< of the GEMM: 2 * rows * columns * depth
+  Dim flops;    ///< of the GEMM: 2 * rows * columns * depth; without one, the elements of all walks
   struct Finish {
     std::string statistic;  ///< "logsumexp over V of …"
     StatScope scope;

@@ -16,10 +16,15 @@ class Dumper {
 
   std::string run() {
     text_ << "epilogue " << e_.program.name << "\n";
-    text_ << "  rows " << dims(e_.rows) << ", column " << e_.column.name << " = " << e_.column.extent.text()
-          << ", depth " << e_.depth.text() << "\n";
-    operand("a", e_.a);
-    operand("b", e_.b);
+    text_ << "  rows " << dims(e_.rows);
+    if (e_.is_rowwise()) {
+      text_ << ", no product\n";
+    } else {
+      text_ << ", column " << e_.column.name << " = " << e_.column.extent.text() << ", depth " << e_.depth.text()
+            << "\n";
+      operand("a", e_.a);
+      operand("b", e_.b);
+    }
     for (size_t i = 0; i < e_.regions.size(); ++i) region(i, e_.regions[i]);
     for (const auto& store : e_.stores) {
       text_ << "  store " << target(store.param, store.index) << " = %" << use(store.value) << " in region "
@@ -32,7 +37,7 @@ class Dumper {
       if (store.region >= 0) text_ << " in region " << store.region << " where " << columns(store.columns);
       text_ << "\n";
     }
-    use(e_.accumulator);
+    if (!e_.is_rowwise()) use(e_.accumulator);
     text_ << "  nodes\n";
     for (const NodeId id : nodes_) node(id);
     for (const auto& law : e_.laws) text_ << "  law " << law.law << ": " << law.detail << "\n";

@@ -251,6 +251,8 @@ class Verifier {
 
 }  // namespace
 
-std::vector<std::string> verify_epilogue(const EpilogueProgram& epilogue) { return Verifier(epilogue).run(); }
+std::vector<std::string> verify_epilogue(const EpilogueProgram& epilogue) {
+  return epilogue.is_rowwise() ? verify_rowwise(epilogue) : Verifier(epilogue).run();
+}
 
 }  // namespace coda

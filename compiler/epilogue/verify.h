@@ -10,5 +10,7 @@ namespace coda {
 
 /// What is broken, one sentence each; empty for a sound program.
 std::vector<std::string> verify_epilogue(const EpilogueProgram& epilogue);
+/// The same for a program without a product.
+std::vector<std::string> verify_rowwise(const EpilogueProgram& epilogue);
 
 }  // namespace coda

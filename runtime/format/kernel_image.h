@@ -74,12 +74,14 @@ struct KernelImage : Signature {
   std::string entry;
   std::vector<uint8_t> code;
 
-  // Geometry of the GEMM.
+  // Geometry of the GEMM. A pass over rows has no depth, and no region either unless CTAs share a row's columns: then
+  // one of one segment, of which a CTA does `tile_columns` at a time.
   Dim rows, depth;
   std::vector<Dim> region_columns;
   int tile_rows = 0, tile_columns = 0;  ///< columns of a region's coordinate a tile covers: tile_columns / segments
   std::vector<int> region_segments;
   int cluster = 1, threads = 0, shared_bytes = 0;
+  int ctas_per_sm = 1;  ///< that the grid is sized for
 
   std::vector<WordSpec> words;
   std::vector<ConditionSpec> conditions;   ///< at most 64

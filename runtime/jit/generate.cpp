@@ -1,5 +1,7 @@
 #include "runtime/jit/generate.h"
 
+#include <algorithm>
+
 #include "compiler/codegen/host.h"
 #include "compiler/codegen/sm90.h"
 #include "runtime/assemble.h"
@@ -28,6 +30,15 @@ Sm90Options options_for(const CompileRequest& request, const EpilogueProgram& ep
   Sm90Options options;
   options.keep_llvm = wants(request, Dump::Llvm);
   options.schedule = request.schedule_name;
+  if (epilogue.is_rowwise()) {  // the widest walk decides how many threads share a row
+    std::optional<int64_t> widest = 0;
+    for (const Region& region : epilogue.regions) {
+      const auto columns = region.extent.evaluate(request.bindings);
+      widest = widest && columns ? std::optional(std::max(*widest, *columns)) : std::nullopt;
+    }
+    options.columns = widest;
+    return options;
+  }
   Dim rows = 1, columns;
   for (const NamedDim& row : epilogue.rows) rows = rows * row.extent;
   for (const Region& region : epilogue.regions) {
@@ -78,7 +89,7 @@ void generate_with(const CompileRequest& request, const Sm90Options& options, Co
 void generate_sm90(const CompileRequest& request, Compilation& result) {
   Sm90Options options = options_for(request, *result.epilogue);
   generate_with(request, options, result);
-  const bool pinned = !options.schedule.empty() || !result.program->schedule.empty();
+  const bool pinned = result.epilogue->is_rowwise() || !options.schedule.empty() || !result.program->schedule.empty();
   if (pinned || !result.image || result.image->spill_bytes == 0) return;
   // A tile that fills the registers may spill around a heavy epilogue; another one is faster then.
   const std::string spilled = result.image->schedule;

@@ -22,13 +22,14 @@ def codac(*arguments, **environment):
 
 def cases():
     """(name, file, kernel, small and ragged dimensions) of tools/gpu_cases.txt."""
-    small = {"M": 37, "N": 72, "K": 40, "F": 45, "D": 40, "V": 301, "T": 37, "A": 24, "Hq": 2, "Hkv": 1, "Dh": 64}
+    small = {"M": 37, "N": 72, "K": 40, "F": 45, "D": 40, "V": 301, "T": 37, "A": 24, "Hq": 2, "Hkv": 1, "Dh": 64, "H": 3,
+             "B": 3, "S": 13}
     for line in (SOURCE / "tools/gpu_cases.txt").read_text().splitlines():
         if line.strip() and not line.startswith("#"):
             name, file, kernel, main, others = (part.strip() for part in line.split("|"))
             sets = [dict(word.split("=") for word in dims.split()) for dims in others.split(";")]
             # What takes a GPU to be quick is cut down; the rest is run as it stands.
-            sets = [{k: (min(int(v), small[k] * 3) if k in "MNFVT" else int(v)) for k, v in dims.items()} for dims in sets]
+            sets = [{k: (min(int(v), small[k] * 3) if k in "MNFVTS" else int(v)) for k, v in dims.items()} for dims in sets]
             sets.append({k: small[k] for k in sets[0]})
             yield name, file, kernel, sets
 

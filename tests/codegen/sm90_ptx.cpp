@@ -1,5 +1,6 @@
 // PTX for every program x schedule x layout: generated, timed, and assembled where a ptxas is found; no spills, no
 // warning of the C75xx kind (wgmma serialised, setmaxnreg ignored).
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdio>
@@ -9,6 +10,7 @@
 
 #include "compiler/codegen/sm90.h"
 #include "dsl/diagnostics.h"
+#include "rowwise_forms.h"
 #include "sm90_programs.h"
 
 namespace coda {
@@ -31,11 +33,11 @@ std::string assemble(const std::string& ptxas, const std::string& name, const st
   return (status ? "FAILED " : "") + log.str();
 }
 
-void check(const std::string& name, const EpilogueProgram& epilogue, const std::string& schedule) {
+void check(const std::string& name, const EpilogueProgram& epilogue, const std::string& schedule,
+           Sm90Options options = {}) {
   SourceMap sources;
   Diagnostics diagnostics(sources);
-  Sm90Options options;
-  options.schedule = schedule;
+  if (!epilogue.is_rowwise()) options.schedule = schedule;
   options.keep_llvm = std::getenv("CODA_KEEP_LLVM") != nullptr;
   const auto start = std::chrono::steady_clock::now();
   const auto result = compile_sm90(epilogue, options, diagnostics);
@@ -70,6 +72,22 @@ TEST_CASE("every program assembles cleanly in every schedule", "[sm90]") {
     const auto names = sm90_schedules_for(*epilogue, {});
     CHECK(names.size() > sm90_schedules().size() / 2);
     for (const std::string& name : names) check(program.name, *epilogue, name);
+  }
+}
+
+TEST_CASE("every kernel without a product assembles cleanly", "[sm90][rowwise]") {
+  for (const test::RowwiseForm& form : test::rowwise_forms()) {
+    std::string report, name = form.name;
+    std::replace(name.begin(), name.end(), ' ', '_');
+    const auto epilogue = test::lower_text({form.name, form.text, form.bound}, report);
+    INFO(form.name << "\n" << report);
+    CHECK(epilogue);
+    if (!epilogue) continue;
+    for (const int64_t columns : {0, 7, 128, 4096, 20000}) {
+      Sm90Options options;
+      if (columns > 0) options.columns = columns;
+      check(name, *epilogue, std::to_string(columns), options);
+    }
   }
 }
 

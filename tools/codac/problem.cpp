@@ -8,10 +8,23 @@
 namespace coda {
 namespace {
 
+/// How many elements the longest sum has: the depth, or the longest statistic of a pass over rows; 0 if one is of
+/// nothing.
+int64_t summed_elements(const EpilogueProgram& epilogue, const Bindings& dims) {
+  if (!epilogue.is_rowwise()) return epilogue.depth.evaluate(dims).value_or(0);
+  int64_t most = 1;
+  for (const Statistic& statistic : epilogue.statistics) {
+    const int64_t count = statistic.count.evaluate(dims).value_or(0);
+    if (count == 0) return 0;
+    most = std::max(most, count);
+  }
+  return most;
+}
+
 /// `arguments`: where the kernel's parameters are among the program's and, beyond those, the plan's tensors.
 void add_kernel(const EpilogueProgram& epilogue, const std::vector<int>& arguments, const Bindings& dims,
                 Problem& problem) {
-  const int64_t depth = std::max<int64_t>(epilogue.depth.evaluate(dims).value_or(0), 0);
+  const int64_t depth = std::max<int64_t>(summed_elements(epilogue, dims), 0);
   problem.depth += depth;
   problem.flops += static_cast<double>(summarise(epilogue).flops.evaluate(dims).value_or(0));
   if (epilogue.b.param >= 0) problem.weights[arguments[static_cast<size_t>(epilogue.b.param)]] = depth;

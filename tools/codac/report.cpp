@@ -57,9 +57,8 @@ struct Remark {
   std::string_view role, text;
 };
 /// What the roles of a KernelSummary mean.
-constexpr Remark kRemarks[] = {{"row vector", "one value a row, in the epilogue"},
-                               {"column vector", "one value a column, in the epilogue"},
-                               {"tile", "element by element, in the epilogue"}};
+constexpr Remark kRemarks[] = {
+    {"row vector", "one value a row"}, {"column vector", "one value a column"}, {"tile", "element by element"}};
 
 std::string load_remark(const EpilogueProgram& epilogue, const KernelSummary::Stream& stream) {
   if (stream.role == "operand") {
@@ -67,7 +66,8 @@ std::string load_remark(const EpilogueProgram& epilogue, const KernelSummary::St
     return stream.param == epilogue.a.param ? "GEMM operand A" : "GEMM operand B";
   }
   for (const Remark& remark : kRemarks) {
-    if (remark.role == stream.role) return std::string(remark.text);
+    if (remark.role == stream.role)
+      return std::string(remark.text) + (epilogue.is_rowwise() ? "" : ", in the epilogue");
   }
   return stream.role;
 }
@@ -79,7 +79,8 @@ std::string store_remark(const EpilogueProgram& epilogue, const KernelSummary::S
     }
   }
   for (const Store& store : epilogue.stores) {
-    if (store.param == stream.param) return "from region " + std::to_string(store.region);
+    if (store.param != stream.param) continue;
+    return (epilogue.is_rowwise() ? "in walk " : "from region ") + std::to_string(store.region);
   }
   return stream.role;
 }
@@ -103,10 +104,16 @@ std::string explain_kernel(const EpilogueProgram& epilogue, const Bindings& dims
   std::vector<Dim> rows;
   for (const NamedDim& row : epilogue.rows) rows.push_back(row.extent);
   std::string out = "kernel " + epilogue.program.name + ": one launch\n";
-  out += line("gemm", "rows " + join(rows) + ", columns " + epilogue.column.extent.text() + ", depth " +
-                          epilogue.depth.text() + "; " + std::string(info(epilogue.operand_dtype).name) +
-                          " in, f32 accumulation");
-  for (const Region& region : epilogue.regions) out += line("region", region_line(region));
+  const bool rowwise = epilogue.is_rowwise();
+  if (rowwise) {
+    out += line("pass", (rows.empty() ? "one row" : "rows " + join(rows)) + "; f32 arithmetic");
+    for (const Region& region : epilogue.regions) out += line("walk", region.extent.text() + " columns of a row");
+  } else {
+    out += line("gemm", "rows " + join(rows) + ", columns " + epilogue.column.extent.text() + ", depth " +
+                            epilogue.depth.text() + "; " + std::string(info(epilogue.operand_dtype).name) +
+                            " in, f32 accumulation");
+    for (const Region& region : epilogue.regions) out += line("region", region_line(region));
+  }
   const KernelSummary summary = summarise(epilogue);
   const auto streams = [&](const char* label, const KernelSummary::Stream& stream, const std::string& remark) {
     return line(label, stream_line(params[static_cast<size_t>(stream.param)], stream.bytes, dims, remark));
@@ -117,18 +124,20 @@ std::string explain_kernel(const EpilogueProgram& epilogue, const Bindings& dims
   }
   for (const Statistic& statistic : epilogue.statistics) {
     std::string parts = statistic.parts.size() > 1 ? ", in " + std::to_string(statistic.parts.size()) + " parts" : "";
-    out +=
-        line("statistic", std::string(statistic.reduction->name) + " of " + statistic.count.text() + " elements for " +
-                              scope_text(statistic.scope) + parts + "; finished in the launch, in a fixed order");
+    out += line("statistic",
+                std::string(statistic.reduction->name) + " of " + statistic.count.text() + " elements for " +
+                    scope_text(statistic.scope) + parts +
+                    (rowwise && statistic.scope == StatScope::Row ? "; finished before the row's elements need it"
+                                                                  : "; finished in the launch, in a fixed order"));
   }
   for (const auto& store : summary.stores) {
     if (store.role != "tile") out += streams("finish", store, store_remark(epilogue, store));
   }
   const Dim total = summary.read_bytes + summary.written_bytes;
-  out += line("work", value_or_text(summary.flops, dims, "FLOP"));
+  if (!rowwise) out += line("work", value_or_text(summary.flops, dims, "FLOP"));
   out += line("traffic", value_or_text(total, dims, "B") + ", each tensor once");
   auto work_value = summary.flops.evaluate(dims), total_value = total.evaluate(dims);
-  if (work_value && total_value && *total_value > 0) {
+  if (!rowwise && work_value && total_value && *total_value > 0) {
     char text[64];
     std::snprintf(text, sizeof text, "%.0f FLOP a byte",
                   static_cast<double>(*work_value) / static_cast<double>(*total_value));
@@ -141,7 +150,9 @@ std::string explain_kernel(const EpilogueProgram& epilogue, const Bindings& dims
 
 std::string explain_code(const std::string& label, const KernelImage& image) {
   std::string text = image.target;
-  if (image.tile_rows > 0) {
+  if (image.tile_rows > 0 && image.tile_columns == 0)
+    text += ", " + std::to_string(image.tile_rows) + " rows at a time";
+  if (image.tile_rows > 0 && image.tile_columns > 0) {
     text += ", tile " + std::to_string(image.tile_rows) + " x " + std::to_string(image.tile_columns);
   }
   if (image.threads > 0) {

@@ -1,0 +1,292 @@
+#include "compiler/codegen/sm90_rowwise_kernel.h"
+
+#include <algorithm>
+
+#include "compiler/codegen/sm90_rowwise_totals.h"
+
+namespace coda {
+namespace {
+
+constexpr int kWordBytes = 4;
+constexpr int kArrivalBytes = 16;
+constexpr int kWarp = 32;
+
+class RowKernel {
+ public:
+  RowKernel(Sm90RowContext& context, KernelImage& image)
+      : c_(context), b_(context.b), plan_(context.plan), image_(image), totals_(context, image) {}
+
+  void emit() {
+    thread_ = gpu::special_register(b_, "tid.x");
+    cta_ = gpu::special_register(b_, "ctaid.x");
+    ctas_ = gpu::special_register(b_, "nctaid.x");
+    if (totals_.any()) {
+      // Workspaces have room for so many; on a larger device the others have nothing to do.
+      ctas_ = b_.op(IntOp::Umin, ctas_, kSm90MostPanels);
+      Block work = b_.block("work"), idle = b_.block("idle");
+      b_.branch(b_.test(IntTest::Ult, cta_, ctas_), work, idle);
+      b_.enter(idle);
+      b_.ret();
+      b_.enter(work);
+    }
+    lane_ = b_.op(IntOp::And, thread_, plan_.row_threads - 1);
+    group_ = b_.op(IntOp::Udiv, thread_, plan_.row_threads);
+    shared_ = b_.shared_int(b_.shared_base());
+    rows_ = c_.arguments.extent(image_.rows);
+    loop_over_rows();
+    Val arrival = b_.add(shared_, exchange_bytes());
+    totals_.finish(thread_, cta_, ctas_, arrival);
+    image_.shared_bytes = exchange_bytes() + kArrivalBytes;
+    b_.ret();
+  }
+
+ private:
+  void loop_over_rows() {
+    Val row_tiles = b_.ceil_div(b_.convert(rows_, Ty::I32), plan_.rows());
+    Val tiles = row_tiles, column_tiles;
+    if (plan_.shares_rows) {
+      // As the launch counts them: parts of all regions, though one after the other would do with the longest's.
+      for (const Region& region : c_.epilogue.regions) {
+        Val parts = b_.ceil_div(c_.arguments.extent32(region.extent), plan_.tile_columns());
+        column_tiles = column_tiles ? b_.add(column_tiles, parts) : parts;
+      }
+      tiles = b_.mul(row_tiles, column_tiles);
+    }
+    std::vector<Val> initial{cta_, b_.i32(0)};
+    const std::vector<Val> states = totals_.begin(b_.add(b_.mul(cta_, plan_.rows()), group_), lane_);
+    initial.insert(initial.end(), states.begin(), states.end());
+    std::vector<Val> after = b_.loop(
+        "rows", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], tiles); },
+        [&](std::span<const Val> v) {
+          std::vector<Val> next(v.begin(), v.end());
+          turn_ = v[1];
+          Val tile = v[0], column = b_.mul(lane_, plan_.vector);
+          if (plan_.shares_rows) {
+            tile = b_.op(IntOp::Udiv, v[0], column_tiles);
+            Val part = b_.sub(v[0], b_.mul(tile, column_tiles));
+            column = b_.add(column, b_.mul(part, plan_.tile_columns()));
+          }
+          one_row(row_at(tile), column, std::span(next).subspan(2));
+          next[0] = b_.add(v[0], ctas_);
+          next[1] = b_.op(IntOp::Xor, v[1], 1);
+          return next;
+        });
+    turn_ = after[1];
+    totals_.end(std::span(after).subspan(2),
+                [&](const Statistic& statistic, Val* state) { combine(statistic, state); });
+  }
+
+  Sm90Row row_at(Val tile) {
+    Val number = b_.add(b_.mul(tile, plan_.rows()), group_);
+    Sm90Row row{.digits = {}, .inside = b_.test(IntTest::Ult, number, b_.convert(rows_, Ty::I32))};
+    const std::vector<NamedDim>& dims = c_.epilogue.rows;
+    row.digits.resize(dims.size());
+    Val rest = number;
+    for (size_t i = dims.size(); i-- > 0;) {
+      Val digit = rest;
+      if (i > 0) {
+        Val extent = c_.arguments.extent32(dims[i].extent);
+        Val quotient = b_.op(IntOp::Udiv, rest, extent);
+        digit = b_.sub(rest, b_.mul(quotient, extent));
+        rest = quotient;
+      }
+      row.digits[i] = {dims[i], b_.convert(digit, Ty::I64)};
+    }
+    return row;
+  }
+
+  void one_row(const Sm90Row& row, Val column, std::span<Val> states) {
+    std::vector<Val> finished(c_.epilogue.statistics.size());
+    Sm90RowFrame frame(c_, row, finished, !plan_.shares_rows);
+    Val first = b_.convert(column, Ty::I64);
+    for (size_t r = 0; r < c_.epilogue.regions.size(); ++r) frame.open_region(static_cast<int>(r), first);
+    frame.open_loads();
+    for (size_t s = 0; s < finished.size(); ++s) {
+      const Statistic& statistic = c_.epilogue.statistics[s];
+      if (statistic.scope == StatScope::Row) finished[s] = statistic_of_row(statistic, frame, row, finished, first);
+    }
+    Val leads = b_.both(row.inside, b_.test(IntTest::Eq, lane_, 0));
+    std::vector<std::pair<const FinishStore*, Val>> values;
+    for (const FinishStore& store : c_.epilogue.finish_stores) {
+      if (store.scope != StatScope::Row) continue;
+      values.emplace_back(&store, frame.evaluate(-1, 0, store.value, frame.row_env()));
+    }
+    for (const auto& [store, value] : values) {
+      frame.store_one(store->param, store->index, frame.row_env(), value,
+                      c_.epilogue.program.graph[store->value].num_class, leads);
+    }
+    for (size_t r = 0; r < c_.epilogue.regions.size(); ++r) {
+      region(static_cast<int>(r), frame, row, finished, first, states);
+    }
+    frame.close_loads();
+  }
+
+  // ---- a row's statistics -------------------------------------------------------------------------------------------
+
+  Val statistic_of_row(const Statistic& statistic, Sm90RowFrame& frame, const Sm90Row& row,
+                       const std::vector<Val>& finished, Val first) {
+    Emitter& e = c_.numbers.emitter();
+    const Reduction& reduction = *statistic.reduction;
+    const int region = statistic.parts[0].region;
+    std::vector<Val> state;
+    for (int w = 0; w < reduction.state_size; ++w) state.push_back(e.real(reduction.identity[w]));
+    for (int chunk = 0; chunk < plan_.chunks; ++chunk) {
+      lift_chunk(statistic, frame, chunk * plan_.chunk_columns(), state.data());
+    }
+    beyond(region, row, finished, first, state,
+           [&](Sm90RowFrame& rest, Val, std::vector<Val>& carried) { lift_chunk(statistic, rest, 0, carried.data()); });
+    combine(statistic, state.data());
+    const Val value = reduction.emit_finish(e, state.data(), e.int_to_real(c_.arguments.extent(statistic.count)));
+    return frame.evaluator().convert(value, reduction.result, c_.epilogue.program.graph[statistic.node].num_class);
+  }
+
+  void lift_chunk(const Statistic& statistic, Sm90RowFrame& frame, int first_slot, Val* state) {
+    Emitter& e = c_.numbers.emitter();
+    const Reduction& reduction = *statistic.reduction;
+    const Statistic::Part& part = statistic.parts[0];
+    std::vector<Val> many;
+    for (int slot = first_slot; slot < first_slot + plan_.vector; ++slot) {
+      const Val x = frame.evaluate_real(part.region, slot, part.body, frame.at(part.region, part.columns, slot));
+      const Val inside = frame.inside(part.region, slot);
+      if (reduction.emit_lift_many) {
+        many.push_back(inside ? e.select(inside, x, e.real(reduction.neutral)) : x);
+        continue;
+      }
+      std::vector<Val> lifted(state, state + reduction.state_size);
+      reduction.emit_lift(e, x, lifted.data());
+      for (int w = 0; w < reduction.state_size; ++w) {
+        state[w] =
+            inside ? b_.select(inside, lifted[static_cast<size_t>(w)], state[w]) : lifted[static_cast<size_t>(w)];
+      }
+    }
+    if (!many.empty()) reduction.emit_lift_many(e, many, state);
+  }
+
+  /// Columns beyond the unrolled ones, a chunk at a time, in a frame of their own.
+  void beyond(int region, const Sm90Row& row, const std::vector<Val>& finished, Val first, std::vector<Val>& carried,
+              const std::function<void(Sm90RowFrame&, Val column, std::vector<Val>&)>& body) {
+    if (plan_.shares_rows) return;
+    const Dim& extent = c_.epilogue.regions[static_cast<size_t>(region)].extent;
+    if (const auto constant = extent.constant(); constant && *constant <= plan_.tile_columns()) return;
+    Val end = c_.arguments.extent(extent);
+    std::vector<Val> initial{b_.add(first, plan_.tile_columns())};
+    initial.insert(initial.end(), carried.begin(), carried.end());
+    std::vector<Val> after = b_.loop(
+        "beyond", initial,
+        [&](std::span<const Val> v) { return b_.both(row.inside, b_.test(IntTest::Ult, v[0], end)); },
+        [&](std::span<const Val> v) {
+          std::vector<Val> next(v.begin() + 1, v.end());
+          {
+            Sm90RowFrame frame(c_, row, finished, false);
+            frame.open_region(region, v[0]);
+            frame.open_loads();
+            body(frame, v[0], next);
+            frame.close_loads();
+          }
+          next.insert(next.begin(), b_.add(v[0], plan_.chunk_columns()));
+          return next;
+        });
+    carried.assign(after.begin() + 1, after.end());
+  }
+
+  int most_words() const {
+    int words = 0;
+    for (const Statistic& statistic : c_.epilogue.statistics) words = std::max(words, statistic.reduction->state_size);
+    return words;
+  }
+  /// Bytes of shared memory for states on their way between warps: two turns of each statistic.
+  int exchange_bytes() const {
+    const int statistics = plan_.warps() == 1 ? 0 : static_cast<int>(c_.epilogue.statistics.size());
+    return statistics * 2 * plan_.rows() * plan_.warps() * most_words() * kWordBytes;
+  }
+
+  /// The state of the row's threads together, in all of them. Two places in shared memory alternate from row to row, so
+  /// that one barrier is enough.
+  void combine(const Statistic& statistic, Val* state) {
+    const Reduction& reduction = *statistic.reduction;
+    combine_row_lanes(c_, reduction, std::min(plan_.row_threads, kWarp), state);
+    const int warps = plan_.warps(), words = most_words();
+    if (warps == 1) return;
+    const int turn_bytes = plan_.rows() * warps * words * kWordBytes;
+    const auto number = static_cast<int>(&statistic - c_.epilogue.statistics.data());
+    Val base = b_.add(shared_, number * 2 * turn_bytes);
+    base = b_.add(base, b_.mul(turn_, turn_bytes));
+    base = b_.add(base, b_.mul(group_, warps * words * kWordBytes));
+    const auto place = [&](Val warp, int w) {
+      return b_.add(b_.add(base, b_.mul(warp, words * kWordBytes)), w * kWordBytes);
+    };
+    Val in_warp = b_.op(IntOp::And, thread_, kWarp - 1);
+    Val warp = b_.op(IntOp::Lshr, lane_, 5);
+    Val leads = b_.test(IntTest::Eq, in_warp, 0);
+    for (int w = 0; w < reduction.state_size; ++w) {
+      gpu::store_shared_where(b_, place(warp, w), b_.bits(state[w], Ty::I32), leads);
+    }
+    gpu::cta_barrier(b_);
+    Val other = b_.op(IntOp::And, in_warp, warps - 1);
+    for (int w = 0; w < reduction.state_size; ++w) {
+      state[w] = b_.bits(gpu::load_shared(b_, place(other, w), kWordBytes), Ty::F32);
+    }
+    combine_row_lanes(c_, reduction, warps, state);
+  }
+
+  // ---- stores -------------------------------------------------------------------------------------------------------
+
+  void region(int number, Sm90RowFrame& frame, const Sm90Row& row, const std::vector<Val>& finished, Val first,
+              std::span<Val> states) {
+    const bool stores = std::any_of(c_.epilogue.stores.begin(), c_.epilogue.stores.end(),
+                                    [&](const Store& store) { return store.region == number; });
+    if (!stores && !totals_.use(number)) return;
+    for (int chunk = 0; chunk < plan_.chunks; ++chunk) {
+      store_chunk(number, frame, chunk * plan_.chunk_columns(), states, {});
+    }
+    std::vector<Val> carried;
+    const std::vector<size_t> single = totals_.single_states(number);
+    for (const size_t i : single) carried.push_back(states[i]);
+    beyond(number, row, finished, first, carried, [&](Sm90RowFrame& rest, Val column, std::vector<Val>& own) {
+      std::vector<Val> all(states.begin(), states.end());
+      for (size_t i = 0; i < single.size(); ++i) all[single[i]] = own[i];
+      store_chunk(number, rest, 0, all, column);
+      for (size_t i = 0; i < single.size(); ++i) own[i] = all[single[i]];
+    });
+    for (size_t i = 0; i < single.size(); ++i) states[single[i]] = carried[i];
+  }
+
+  /// All values before the first store: an inout parameter is read as it was.
+  void store_chunk(int number, Sm90RowFrame& frame, int first_slot, std::span<Val> states, Val column) {
+    std::vector<std::pair<const Store*, std::vector<Sm90RowFrame::Element>>> elements;
+    for (const Store& store : c_.epilogue.stores) {
+      if (store.region != number) continue;
+      elements.emplace_back(&store, std::vector<Sm90RowFrame::Element>{});
+      for (int slot = first_slot; slot < first_slot + plan_.vector; ++slot) {
+        const Env env = frame.at(number, store.columns, slot);
+        const Val value = frame.evaluate(number, slot, store.value, env);
+        elements.back().second.push_back(frame.element(store, env, value, slot));
+      }
+    }
+    totals_.lift(frame, number, first_slot, states, column);
+    for (const auto& [store, list] : elements) frame.store(number, store->param, list);
+  }
+
+  Sm90RowContext& c_;
+  NvptxBuilder& b_;
+  const Sm90RowPlan& plan_;
+  KernelImage& image_;
+  Sm90RowTotals totals_;
+  Val thread_, cta_, ctas_, lane_, group_, shared_, rows_, turn_;
+};
+
+}  // namespace
+
+std::string emit_sm90_rowwise(NvptxBuilder& b, const EpilogueProgram& epilogue, const Sm90RowPlan& plan,
+                              KernelImage& image) {
+  b.begin_kernel({image.entry, 0, plan.threads, 1});
+  Sm90Arguments arguments(b, image);
+  NvptxNumbers numbers(b, false);
+  Sm90RowContext context{b, arguments, numbers, epilogue, plan, {}};
+  RowKernel kernel(context, image);
+  kernel.emit();
+  b.end_kernel(static_cast<int>(image.words.size()));
+  return context.failure;
+}
+
+}  // namespace coda
