@@ -11,12 +11,11 @@ namespace {
 /// How many elements the longest sum has: the depth, or the longest statistic of a pass over rows; 0 if one is of
 /// nothing.
 int64_t summed_elements(const EpilogueProgram& epilogue, const Bindings& dims) {
-  if (!epilogue.is_rowwise()) return epilogue.depth.evaluate(dims).value_or(0);
-  int64_t most = 1;
+  int64_t most = epilogue.is_rowwise() ? 1 : epilogue.depth.evaluate(dims).value_or(0);
   for (const Statistic& statistic : epilogue.statistics) {
     const int64_t count = statistic.count.evaluate(dims).value_or(0);
     if (count == 0) return 0;
-    most = std::max(most, count);
+    if (epilogue.is_rowwise()) most = std::max(most, count);
   }
   return most;
 }
