@@ -21,9 +21,10 @@ void HostRowwise::emit() {
   for (size_t s = 0; s < epilogue_.statistics.size(); ++s) {
     const Statistic& statistic = epilogue_.statistics[s];
     if (statistic.scope == StatScope::Row) continue;
-    Total total{&statistic, static_cast<int>(s), nullptr};
+    Total total{&statistic, static_cast<int>(s), nullptr, nullptr};
     if (statistic.scope == StatScope::All) {
-      total.state = std::make_unique<HostState>(emitter(), *statistic.reduction, module_.lanes);
+      total.state = std::make_unique<HostState>(emitter(), *statistic.reduction, 1);
+      total.row = std::make_unique<HostState>(emitter(), *statistic.reduction, module_.lanes);
     }
     totals_.push_back(std::move(total));
   }
@@ -106,6 +107,9 @@ void HostRowwise::emit_region(int region, const Env& rows, Scope* row_scope) {
   }
   if (!columns) return;
   const Graph& graph = epilogue_.program.graph;
+  for (Total* total : totals) {
+    if (total->row) total->row->reset(row_scope);
+  }
   walk(*columns, row_scope, [&](const std::vector<Coord>& digits, Scope* scope, unsigned lanes) {
     // All values before the first store: an inout parameter is read as it was.
     std::vector<Val> values;
@@ -115,8 +119,8 @@ void HostRowwise::emit_region(int region, const Env& rows, Scope* row_scope) {
     for (Total* total : totals) {
       const Statistic::Part& part = total->statistic->parts[0];
       const Val x = evaluator().evaluate_real(part.body, with_digits(rows, part.columns, digits));
-      if (total->state) {
-        total->state->lift(scope, x, lanes);
+      if (total->row) {
+        total->row->lift(scope, x, lanes);
       } else {
         lift_column(*total, digits, x, scope, lanes);
       }
@@ -127,6 +131,9 @@ void HostRowwise::emit_region(int region, const Env& rows, Scope* row_scope) {
                     graph[store.value].num_class);
     }
   });
+  for (Total* total : totals) {
+    if (total->row) total->state->combine(row_scope, total->row->total(row_scope), 1);
+  }
 }
 
 // ---- statistics -----------------------------------------------------------------------------------------------------
@@ -226,7 +233,7 @@ void HostRowwise::save_totals() {
   for (Total& total : totals_) {
     if (!total.state) continue;
     const int words = total.statistic->reduction->state_size;
-    const StateWords state = total.state->total(root);
+    const StateWords state = total.state->read(root, 1);
     for (int w = 0; w < words; ++w) {
       memory_->store(root, buffer(total), {{panel * words + Coord(w)}}, value_of(state.word[w]));
     }

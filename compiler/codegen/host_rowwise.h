@@ -32,7 +32,9 @@ class HostRowwise : public HostFunction {
   struct Total {
     const Statistic* statistic;
     int index;
-    std::unique_ptr<HostState> state;  ///< scope All; columns keep theirs in the workspace
+    /// Scope All: of the rows so far, and of the row at hand, so that no long sum is one chain. Columns keep theirs in
+    /// the workspace.
+    std::unique_ptr<HostState> state, row;
   };
   void reset_totals();
   void save_totals();
