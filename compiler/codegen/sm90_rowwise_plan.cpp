@@ -23,6 +23,26 @@ int vector_of(const EpilogueProgram& epilogue) {
   return std::clamp(kAccessBytes / bytes, 1, 8);
 }
 
+/// Is something reduced within an element, each time for all of a thread's slots?
+bool reduces_within_elements(const EpilogueProgram& epilogue) {
+  const Graph& graph = epilogue.program.graph;
+  std::set<NodeId> seen;
+  std::vector<NodeId> open;
+  for (const Statistic& statistic : epilogue.statistics) {
+    seen.insert(statistic.node);
+    open.push_back(statistic.parts[0].body);
+  }
+  for (const Store& store : epilogue.stores) open.push_back(store.value);
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (!seen.insert(id).second) continue;
+    if (is_reduction(graph[id])) return true;
+    open.insert(open.end(), graph[id].args.begin(), graph[id].args.end());
+  }
+  return false;
+}
+
 /// How many chunks of values the registers hold: an element of each tensor and state that has columns, and coordinates
 /// where a column is taken apart.
 int most_chunks(const EpilogueProgram& epilogue, int vector) {
@@ -91,7 +111,7 @@ Sm90RowPlan plan_sm90_rows(const EpilogueProgram& epilogue, std::optional<int64_
   Sm90RowPlan plan;
   const bool has_totals = std::any_of(epilogue.statistics.begin(), epilogue.statistics.end(),
                                       [](const Statistic& s) { return s.scope != StatScope::Row; });
-  plan.vector = vector_of(epilogue);
+  plan.vector = reduces_within_elements(epilogue) ? 2 : vector_of(epilogue);
   plan.shares_rows = epilogue.statistics.empty() && !epilogue.regions.empty() && epilogue.finish_stores.empty();
   if (rows_are_neighbours(epilogue) && !has_totals) {
     plan.vector = 4;
