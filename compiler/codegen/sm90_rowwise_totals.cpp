@@ -182,7 +182,8 @@ void Sm90RowTotals::arrive(Val thread, Val counter, Val expected, Val arrival, c
   Val first = b_.test(IntTest::Eq, thread, 0);
   gpu::fence_gpu(b_);
   gpu::cta_barrier(b_);
-  b_.when(first, "arrive", [&] { gpu::store_shared(b_, arrival, gpu::atomic_increment(b_, counter), kWordBytes); });
+  b_.when(first, "arrive",
+          [&] { gpu::store_shared(b_, arrival, gpu::atomic_increment_release(b_, counter), kWordBytes); });
   gpu::cta_barrier(b_);
   Val before = gpu::load_shared(b_, arrival, kWordBytes);
   b_.when(b_.test(IntTest::Eq, b_.add(before, 1), expected), "last", [&] {
