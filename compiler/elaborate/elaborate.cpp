@@ -1,10 +1,12 @@
 #include "compiler/elaborate/elaborate.h"
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>
 
 #include "compiler/elaborate/context.h"
+#include "compiler/elaborate/gradients.h"
 #include "compiler/elaborate/signature.h"
 #include "compiler/elaborate/statements.h"
 #include "compiler/elaborate/suggest.h"
@@ -35,10 +37,11 @@ std::vector<const ast::Routine*> routines_of(const ast::Module& module) {
   return routines;
 }
 
-const ast::Routine* find_routine(const ast::Module& module, FileId file, const std::string& name,
-                                 Diagnostics& diagnostics) {
+const ast::Routine* find_routine(const ast::Module& module, const SourceModule& known, FileId file,
+                                 const std::string& name, Diagnostics& diagnostics) {
   const auto routines = routines_of(module);
   std::vector<std::string> names;
+  for (const auto& [derived, grad] : known.derived) names.push_back(derived);
   for (const ast::Routine* routine : routines) {
     if (routine->name.text == name) return routine;
     names.push_back(routine->name.text);
@@ -55,23 +58,55 @@ const ast::Routine* find_routine(const ast::Module& module, FileId file, const s
   return nullptr;
 }
 
+ptrdiff_t errors_of(const Diagnostics& diagnostics) {
+  const auto& all = diagnostics.all();
+  return std::count_if(all.begin(), all.end(), [](const Diagnostic& d) { return d.severity == Severity::Error; });
+}
+
 }  // namespace
 
 std::optional<Program> elaborate(const ast::Module& module, FileId file, SourceMap& sources,
                                  const ElaborateRequest& request, Diagnostics& diagnostics,
                                  const ImportReader& reader) {
   const ModuleSet modules(module, file, sources, reader, diagnostics);
-  const ast::Routine* routine = find_routine(module, file, request.routine, diagnostics);
+  const auto derived = modules.main().derived.find(request.routine);
+  const bool is_derived = derived != modules.main().derived.end();
+  const ast::Routine* routine =
+      is_derived ? derived->second.source : find_routine(module, modules.main(), file, request.routine, diagnostics);
   if (routine == nullptr) return std::nullopt;
   Program program = elaborate_routine(modules, sources, *routine, request, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
-  return program;
+  if (!is_derived) return program;
+  auto gradient = elaborate_gradient(program, *derived->second.grad, diagnostics);
+  if (!gradient) return std::nullopt;
+  return std::move(gradient->part(derived->second.direction));
+}
+
+std::optional<Gradient> elaborate_gradient(const ast::Module& module, FileId file, SourceMap& sources,
+                                           const ElaborateRequest& request, Diagnostics& diagnostics,
+                                           const ImportReader& reader) {
+  const ModuleSet modules(module, file, sources, reader, diagnostics);
+  const ast::Routine* routine = find_routine(module, modules.main(), file, request.routine, diagnostics);
+  if (routine == nullptr) return std::nullopt;
+  const Program program = elaborate_routine(modules, sources, *routine, request, diagnostics);
+  if (diagnostics.has_errors()) return std::nullopt;
+  const auto derived = modules.main().derived.find(routine->name.text + kDirections[0].suffix);
+  if (derived != modules.main().derived.end()) return elaborate_gradient(program, *derived->second.grad, diagnostics);
+  return differentiate(program, all_parameters(program), routine->span, diagnostics);
 }
 
 std::vector<RoutineInfo> list_routines(const ast::Module& module) {
   std::vector<RoutineInfo> list;
   for (const ast::Routine* routine : routines_of(module)) {
     list.push_back({routine->name.text, routine->doc, routine->kind == ast::RoutineKind::Block, routine->span});
+  }
+  for (const ast::Item& item : module.items) {
+    const auto* grad = std::get_if<ast::Grad>(&item);
+    if (grad == nullptr) continue;
+    const std::string& name = grad->name.text;
+    for (const DirectionInfo& direction : kDirections) {
+      list.push_back({name + direction.suffix, doc_of(direction, name), true, grad->span});
+    }
   }
   return list;
 }
@@ -84,7 +119,12 @@ bool check_module(const ast::Module& module, FileId file, SourceMap& sources, co
     ElaborateRequest request;
     request.bound = bound;
     request.ignore_unknown_symbols = true;
-    elaborate_routine(modules, sources, *routine, request, diagnostics, &called);
+    const auto before = errors_of(diagnostics);
+    const Program program = elaborate_routine(modules, sources, *routine, request, diagnostics, &called);
+    for (const auto& [name, derived] : modules.main().derived) {
+      const bool once = derived.source == routine && derived.direction == Direction::Whole;
+      if (once && errors_of(diagnostics) == before) elaborate_gradient(program, *derived.grad, diagnostics);
+    }
     for (const ast::TypeParameter& parameter : routine->type_parameters) {
       for (size_t i = 1; i < parameter.choices.size(); ++i) {
         ElaborateRequest other = request;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/elaborate/modules.h"
+#include "compiler/grad/gradient.h"
 #include "compiler/ir/graph.h"
 #include "dsl/ast.h"
 #include "dsl/diagnostics.h"
@@ -28,12 +29,18 @@ std::optional<Program> elaborate(const ast::Module& module, FileId file, SourceM
                                  const ElaborateRequest& request, Diagnostics& diagnostics,
                                  const ImportReader& reader = {});
 
+/// Both directions of the routine that the request names, as a `grad` of the file asks for it; with respect to every
+/// real tensor that it only reads if none does.
+std::optional<Gradient> elaborate_gradient(const ast::Module& module, FileId file, SourceMap& sources,
+                                           const ElaborateRequest& request, Diagnostics& diagnostics,
+                                           const ImportReader& reader = {});
+
 struct RoutineInfo {
   std::string name, doc;
   bool is_block = false;
   Span span;
 };
-/// The kernels and blocks of a file, in source order.
+/// The kernels and blocks of a file, in source order, then those that its `grad` declarations make.
 std::vector<RoutineInfo> list_routines(const ast::Module& module);
 
 /// Elaborates every routine for its diagnostics, each choice of type parameters that differs in one from the first;

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "compiler/elaborate/suggest.h"
 #include "dsl/parser.h"
 #include "dsl/prelude.h"
 #include "runtime/format/dtype.h"
@@ -64,8 +65,33 @@ void ModuleSet::collect(SourceModule& module) {
       report_repeated(function->parameters);
     } else if (const auto* routine = std::get_if<ast::Routine>(&item)) {
       if (define(routine->name)) module.routines[routine->name.text] = routine;
-    } else if (const auto* grad = std::get_if<ast::Grad>(&item)) {
-      diagnostics_.report(DiagId::E0299, grad->span, {"`grad`"});
+    }
+  }
+  collect_gradients(module, defined);
+}
+
+void ModuleSet::collect_gradients(SourceModule& module, std::map<std::string, Span>& defined) {
+  std::vector<std::string> names;
+  for (const auto& [name, routine] : module.routines) names.push_back(name);
+  for (const ast::Item& item : module.syntax->items) {
+    const auto* grad = std::get_if<ast::Grad>(&item);
+    if (grad == nullptr) continue;
+    const auto source = module.routines.find(grad->name.text);
+    if (source == module.routines.end()) {
+      const std::string way_out = suggestion(grad->name.text, names, "it has", "it has none");
+      diagnostics_.report(DiagId::E0282, grad->name.span, {grad->name.text, way_out});
+      continue;
+    }
+    for (const DirectionInfo& direction : kDirections) {
+      const std::string name = grad->name.text + direction.suffix;
+      const auto [it, is_new] = defined.emplace(name, grad->span);
+      if (is_new) {
+        module.derived[name] = {grad, source->second, direction.direction};
+        continue;
+      }
+      diagnostics_.report(DiagId::E0201, grad->name.span, {name})
+          .notes.push_back({it->second, "`" + name + "` is first defined here"});
+      break;
     }
   }
 }

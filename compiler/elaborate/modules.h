@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/grad/gradient.h"
 #include "dsl/ast.h"
 #include "dsl/diagnostics.h"
 #include "dsl/source.h"
@@ -19,6 +20,13 @@ namespace coda {
 /// folder, already joined with it.
 using ImportReader = std::function<std::optional<std::string>(const std::string& path)>;
 
+/// A block that a `grad` of the file makes.
+struct DerivedRoutine {
+  const ast::Grad* grad = nullptr;
+  const ast::Routine* source = nullptr;
+  Direction direction = Direction::Forward;
+};
+
 struct SourceModule {
   FileId file = -1;
   bool is_prelude = false;
@@ -26,6 +34,7 @@ struct SourceModule {
   std::unique_ptr<ast::Module> owned;  ///< null for the module asked for
   std::map<std::string, const ast::Function*> functions;
   std::map<std::string, const ast::Routine*> routines;
+  std::map<std::string, DerivedRoutine> derived;  ///< by name: f_fwd, f_bwd, f_grad
   std::vector<const SourceModule*> imports;
 };
 
@@ -48,6 +57,7 @@ class ModuleSet {
  private:
   std::unique_ptr<ast::Module> parsed(FileId file);
   void collect(SourceModule& module);
+  void collect_gradients(SourceModule& module, std::map<std::string, Span>& defined);
   void load_imports(SourceModule& module, const ImportReader& reader);
 
   SourceMap& sources_;

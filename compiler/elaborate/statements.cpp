@@ -46,6 +46,9 @@ void run_let(Context& context, Scope& scope, const ast::Let& let) {
   std::vector<Value> values = taken_apart(context, value, let.names, let.value->span);
   for (size_t i = 0; i < let.names.size(); ++i) {
     if (let.type) values[i] = as_declared(context, scope, values[i], *let.type);
+    if (scope.is_routine && values[i].is_tensor()) {
+      context.program.value_names.emplace(values[i].node, let.names[i].text);
+    }
     define_local(context, scope, let.names[i], std::move(values[i]));
   }
 }

@@ -138,6 +138,7 @@ struct Program {
   };
   std::vector<Output> outputs;
   std::vector<std::pair<std::string, double>> schedule;
+  std::map<NodeId, std::string> value_names;  ///< what the text calls values; for printing, never for meaning
   std::string doc;
   Span span;
 };

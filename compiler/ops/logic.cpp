@@ -119,7 +119,8 @@ constexpr Op kOps[] = {
      .example = "select(c, x, y)",
      .eval = [](Args a) { return a[0] != 0 ? a[1] : a[2]; },
      .emit = [](Emitter& e, Vals a, NumClass) { return e.select(a[0], a[1], a[2]); },
-     .ulp = 0},
+     .ulp = 0,
+     .grad = {"", "select(c, g, 0)", "select(c, 0, g)"}},
 };
 
 }  // namespace

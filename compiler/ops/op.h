@@ -37,6 +37,9 @@ struct Op {
   /// (or absolute below 2^-23).
   double domain_low = -4, domain_high = 4;
   double ulp = 2;
+  /// What each operand gets of the result's gradient g: expressions of the language over x, y, c, the result r and g.
+  /// Empty where nothing can flow (truth values, whole numbers), "0" where the result is piecewise constant.
+  std::string_view grad[3] = {};
 };
 
 /// A commutative monoid with a lift and a finish. State is up to two reals (logsumexp: max and scaled sum).
@@ -57,6 +60,8 @@ struct Reduction {
   /// Optional: folds many elements at once, cheaper than one by one; an element equal to `neutral` changes nothing.
   void (*emit_lift_many)(Emitter&, std::span<const Val> elements, Val* state) = nullptr;
   double neutral = 0;
+  /// What each element gets of the result's gradient g: an expression over the elements x of dimension N, r and g.
+  std::string_view grad = {};
 };
 
 /// All ops and reductions, in documentation order; `find_*` returns null for an unknown name.

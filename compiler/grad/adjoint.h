@@ -1,0 +1,22 @@
+// Reverse mode over the tensor IR: from the gradients of some values, those of the parameters they depend on. Every
+// node kind has one rule; ops and reductions have theirs in their records.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "compiler/grad/simplify.h"
+
+namespace coda {
+
+struct Seed {
+  NodeId value = kNoNode, gradient = kNoNode;
+};
+
+/// New nodes go into `graph`. A parameter in `wanted` that no seed's value depends on is left out of the result.
+/// `names` gives values their names, and gets names for the gradients of those that have one.
+std::map<int, NodeId> parameter_gradients(Graph& graph, const std::vector<Seed>& seeds, const std::set<int>& wanted,
+                                          std::map<NodeId, std::string>& names);
+
+}  // namespace coda

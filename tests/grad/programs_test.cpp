@@ -1,0 +1,89 @@
+// Gradients of whole programs against finite differences: the standard library, the examples, every construct of the
+// language; and the shape of what is derived: two products for each one of the forward.
+#include <catch2/catch.hpp>
+
+#include "cases.h"
+#include "compiler/ir/text.h"
+#include "compiler/rewrite/algebra.h"
+
+namespace coda::test {
+
+namespace {
+
+/// Contractions that are matrix products.
+int products(const Program& program) {
+  Sizes sizes({});
+  DimFacts facts(program.facts, program.bound);
+  Graph graph = program.graph;
+  const Algebra algebra(graph, sizes, facts);
+  std::vector<NodeId> roots;
+  for (const auto& output : program.outputs) roots.push_back(output.value);
+  int count = 0;
+  for (const NodeId id : topological(graph, roots)) count += algebra.is_gemm(id);
+  return count;
+}
+
+void check_all(const std::vector<Case>& cases) {
+  for (const Case& each : cases) {
+    INFO(each.what);
+    for (uint32_t seed = 1; seed <= 2; ++seed) check_gradient(each.program, each.sizes, seed, each.wrt);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every function of the prelude has its derivative") { check_all(prelude_cases()); }
+TEST_CASE("every example has its derivative") { check_all(example_cases()); }
+TEST_CASE("every construct of the language has its derivative") { check_all(language_cases()); }
+
+TEST_CASE("the backward of a block takes two products for each of its forward") {
+  const Case llama = llama_case(), mlp = mlp_case();
+  const Gradient gradient = gradient_of(llama.program);
+  CHECK(products(llama.program) == 4);
+  CHECK(products(gradient.forward) == 4);
+  INFO(to_text(gradient.backward));
+  CHECK(products(gradient.backward) == 8);
+  CHECK(products(gradient.whole) == 12);
+  check_all({llama});
+  CHECK(products(mlp.program) == 3);
+  CHECK(products(gradient_of(mlp.program).backward) == 6);
+}
+
+TEST_CASE("scalars, inout parameters and gradients that accumulate") {
+  const std::string text =
+      "kernel step(x: f32[M, K], w: f32[N, K], inout p: f32[M, N], lr: f32) -> (y: f32[M, N]) {\n"
+      "    let z = x @ w.T\n    y = z*p\n    p += lr*z*p*p\n}\n";
+  const Program program = program_of(text);
+  const Bindings sizes{{"M", 3}, {"N", 4}, {"K", 5}};
+  std::vector<Wrt> wrt{{.parameter = "x"}, {.parameter = "p"}, {.parameter = "lr"}};
+  wrt.push_back({.parameter = "w", .dtype = DType::F32, .accumulate = true});
+  check_gradient(program, sizes, 1, wrt);
+  const Gradient gradient = gradient_of(program, wrt);
+  bool saves_p = false;
+  for (const Param& param : gradient.backward.params) {
+    saves_p = saves_p || param.name == "saved_p";
+    CHECK(param.name != "p");
+  }
+  CHECK(saves_p);
+}
+
+TEST_CASE("a rigid rounding is passed straight through, and kept as it is") {
+  const std::string text =
+      "block b(x: f32[M, N], y: bf16[M, N]) -> (z: f32[M, N]) {\n    let r: bf16 = x*x\n    z = r*r*y\n}\n";
+  const Gradient gradient = gradient_of(program_of(text));
+  const Bindings sizes{{"M", 1}, {"N", 2}};
+  const Arrays values{{"x", {1.0078125, 3}}, {"y", {2, 1}}, {"d_z", {1, 1}}};
+  const double rounded = 1.015625;  // 1.0078125² in bf16
+  CHECK(run(gradient.whole, sizes, values).at("d_x") ==
+        std::vector<double>{2 * rounded * 2 * 2 * 1.0078125, 2 * 9 * 2 * 3});
+}
+
+TEST_CASE("empty tensors have empty gradients, and sums of nothing are 0") {
+  const Program program =
+      program_of("kernel b(x: f32[M, K], w: f32[N, K]) -> (z: f32[M, N]) {\n    z = exp(x @ w.T)\n}\n");
+  check_gradient(program, {{"M", 0}, {"N", 2}, {"K", 3}}, 1);
+  check_gradient(program, {{"M", 2}, {"N", 0}, {"K", 3}}, 1);
+  check_gradient(program, {{"M", 2}, {"N", 2}, {"K", 0}}, 1);
+}
+
+}  // namespace coda::test
