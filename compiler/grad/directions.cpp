@@ -133,17 +133,23 @@ class Directions {
     return dims;
   }
 
-  Param kept_param(NodeId id, int number) {
+  /// What a value without a name is called.
+  std::string hint(const Node& node) const {
+    if (node.kind == NodeKind::Input) return whole_.params[static_cast<size_t>(node.param)].name;
+    if (node.kind == NodeKind::Reduce) return std::string(node.reduction->name);
+    if (node.kind == NodeKind::Contract && !node.over.empty()) return node.args.size() > 1 ? "product" : "sum";
+    return node.kind == NodeKind::Apply ? std::string(node.op->name) : "value";
+  }
+
+  Param kept_param(NodeId id) {
     if (const auto output = output_of_.find(id); output != output_of_.end()) {
       return whole_.params[static_cast<size_t>(output->second)];
     }
     const auto known = whole_.value_names.find(id);
     const Node& node = whole_.graph[id];
-    std::string name = node.kind == NodeKind::Input        ? whole_.params[static_cast<size_t>(node.param)].name
-                       : known != whole_.value_names.end() ? known->second
-                                                           : std::to_string(number);
-    name = "saved_" + name;
-    while (!names_.insert(name).second) name += "_";
+    const std::string stem = "saved_" + (known != whole_.value_names.end() ? known->second : hint(node));
+    std::string name = stem;
+    for (int i = 2; !names_.insert(name).second; ++i) name = stem + std::to_string(i);
     return {.name = name, .dtype = kept_type(id), .dims = in_order(node.dims), .span = whole_.span};
   }
 
@@ -195,10 +201,8 @@ class Directions {
       const auto& output = whole_.outputs[i];
       forward_.outputs.push_back({output.param, copy(forward_, copies, output.value), output.span});
     }
-    int number = 0;
     for (const NodeId id : kept) {
-      if (!output_of_.contains(id)) ++number;
-      Param param = kept_param(id, number);
+      Param param = kept_param(id);
       kept_params_[id] = param;
       if (output_of_.contains(id)) continue;
       param.role = Param::Role::Out;

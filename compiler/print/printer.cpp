@@ -17,15 +17,6 @@ bool is_leaf(const Node& node) {
          node.kind == NodeKind::Extent;
 }
 
-std::string number_text(double value) {
-  char text[40];
-  for (int digits = 1; digits <= 17; ++digits) {
-    std::snprintf(text, sizeof text, "%.*g", digits, value);
-    if (std::stod(text) == value) break;
-  }
-  return text;
-}
-
 }  // namespace
 
 Printer::Printer(const Program& program) : program_(program), graph_(program.graph), names_(program) {
@@ -176,7 +167,7 @@ std::string Printer::signature() {
     if (param.role == Param::Role::InOut) list += "inout ";
     if (param.is_const) list += "const ";
     list += param.name + ": " + type_text(param);
-    if (param.default_value) list += " = " + number_text(*param.default_value);
+    if (param.default_value) list += " = " + number(*param.default_value);
   }
   text += inputs + ")";
   if (!outputs.empty()) text += " -> (" + outputs + ")";
@@ -185,7 +176,7 @@ std::string Printer::signature() {
     text += " schedule { ";
     for (size_t i = 0; i < program_.schedule.size(); ++i) {
       const auto& [name, value] = program_.schedule[i];
-      text += (i > 0 ? ", " : "") + name + " = " + number_text(value);
+      text += (i > 0 ? ", " : "") + name + " = " + number(value);
     }
     text += " }";
   }

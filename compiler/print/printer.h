@@ -32,6 +32,7 @@ class Printer {
   // Values: values.cpp.
   Piece make(NodeId id);
   Piece constant(const Node& node, bool as_real = false) const;
+  static std::string number(double value);
   Piece extent(const Dim& extent);
   Piece apply(const Node& node);
   Piece sum(const std::vector<NodeId>& args, const std::vector<double>& coefficients);

@@ -1,7 +1,7 @@
 // Arithmetic: sums, products, matrix products, reductions and ops.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 
 #include "compiler/grad/operands.h"
 #include "compiler/print/printer.h"
@@ -20,20 +20,23 @@ constexpr OperatorOp kOperators[] = {{"eq", "==", Level::Comparison}, {"ne", "!=
                                      {"gt", ">", Level::Comparison},  {"ge", ">=", Level::Comparison},
                                      {"and", "and", Level::And},      {"or", "or", Level::Or}};
 
+/// The shortest text that reads back as the value; the language writes exponents without sign and zeros.
 std::string shortest(double value) {
   char text[40];
-  for (int digits = 1; digits <= 17; ++digits) {
-    std::snprintf(text, sizeof text, "%.*g", digits, value);
-    if (std::strtod(text, nullptr) == value) break;
-  }
-  std::string result = text;
-  // The language wants digits on both sides of a point, and a point or an exponent to make a number real.
+  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  std::string result(text, end);
   const size_t exponent = result.find('e');
-  if (exponent != std::string::npos && result[exponent + 1] == '+') result.erase(exponent + 1, 1);
+  if (exponent == std::string::npos) return result;
+  size_t digits = exponent + 1;
+  if (result[digits] == '+') result.erase(digits, 1);
+  if (result[digits] == '-') ++digits;
+  while (digits + 1 < result.size() && result[digits] == '0') result.erase(digits, 1);
   return result;
 }
 
 }  // namespace
+
+std::string Printer::number(double value) { return shortest(value); }
 
 Piece Printer::constant(const Node& node, bool as_real) const {
   if (node.num_class == NumClass::Bool) return {node.value != 0 ? "true" : "false"};

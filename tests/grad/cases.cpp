@@ -123,9 +123,9 @@ std::vector<Case> language_cases() {
        "    w = mean(x*x, over = K) + max(y, over = K)\n}\n",
        {{"M", 3}, {"K", 4}}},
       // cuts and joins, literals among them
-      {"block b(x: f32[M, 2*F + 6]) -> (z: f32[M, 2*F], w: f32[M, 6], v: f32[M, 3]) {\n"
-       "    let (a, b) = split(x, 2*F, 6)\n    let (c, d) = halves(a)\n    z = join_pairs(exp(c), d*c)\n"
-       "    let (e, f) = pairs(b)\n    w = concat(e*e, f)\n    v = e*f\n}\n",
+      {"block b(x: f32[M, 2*F + 6]) -> (z: f32[M, 2*F], w: f32[M, 6 as P], v: f32[M, 3 as Q]) {\n"
+       "    let (a, b) = split(x, 2*F, P = 6)\n    let (c, d) = halves(a)\n    z = join_pairs(exp(c), d*c)\n"
+       "    let (e, f) = pairs(b)\n    w = concat(e*e, f, P = 6)\n    v = (e*f)[3 as Q]\n}\n",
        {{"M", 3}, {"F", 2}}},
       {"block b(x: f32[M, G*4]) -> (z: f32[M, G*4], w: f32[M, G]) {\n    let y = group(x, P = 4)\n"
        "    w = max(y, over = P)\n    z = flatten(y * w)\n}\n",
