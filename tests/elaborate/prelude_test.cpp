@@ -142,6 +142,19 @@ const std::vector<Rowwise>& rowwise() {
          const double total = sum_of(x, [](double v) { return std::exp(v); });
          return each(x, [&](double v, size_t) { return v - std::log(total); });
        }},
+      {"target_logit", "target_logit(x, 2) * g", 8,
+       [](auto& x, auto& g, auto&, auto&, auto&) { return each(g, [&](double v, size_t) { return x[2] * v; }); }},
+      {"cross_entropy", "cross_entropy(x, 2) + g * cross_entropy(x, -100)", 8,
+       [](auto& x, auto& g, auto&, auto&, auto&) {
+         const double total = sum_of(x, [](double v) { return std::exp(v); });
+         return each(g, [&](double, size_t) { return std::log(total) - x[2]; });
+       }},
+      {"smoothed_cross_entropy", "smoothed_cross_entropy(x, 2, smoothing = 0.25) + g * cross_entropy(x, 8)", 8,
+       [](auto& x, auto& g, auto&, auto&, auto&) {
+         const double total = sum_of(x, [](double v) { return std::exp(v); });
+         const double mean = sum_of(x, [](double v) { return v; }) / static_cast<double>(x.size());
+         return each(g, [&](double, size_t) { return std::log(total) - 0.75 * x[2] - 0.25 * mean; });
+       }},
   };
   return cases;
 }

@@ -58,6 +58,9 @@ const std::map<std::string, std::string> kCalls = {
     {"rope_interleaved", "rope_interleaved(x, c, s)"},
     {"rope_partial", "rope_partial(x, p, q)"},
     {"rope_partial_interleaved", "rope_partial_interleaved(x, p, q)"},
+    {"target_logit", "target_logit(x, 2)"},
+    {"cross_entropy", "cross_entropy(x, 2)"},
+    {"smoothed_cross_entropy", "smoothed_cross_entropy(x, 2)"},
     {"softmax", "softmax(x)"},
     {"log_softmax", "log_softmax(x)"},
     {"z_loss", "z_loss(logsumexp(x, over = N))"},
@@ -159,7 +162,8 @@ std::vector<Case> prelude_cases() {
       INFO("a new function of the prelude needs a call in tests/grad/cases.cpp: " << function->name.text);
       REQUIRE(kCalls.count(function->name.text) == 1);
       const std::string& call = kCalls.at(function->name.text);
-      const bool is_row = call.find("z_loss") == 0 || call.find("rms_factor") == 0;
+      const bool is_row = call.find("z_loss") == 0 || call.find("rms_factor") == 0 ||
+                          call.find("cross_entropy") != std::string::npos || call.find("target_logit") == 0;
       const std::string text =
           "block b(x: f32[M, N], g: f32[N], b: f32[N], c: f32[N/2], s: f32[N/2], p: f32[N/4], q: f32[N/4])\n"
           "    -> (z: f32[M], w: f32[M]) {\n    let y = " +

@@ -1,5 +1,6 @@
 // Gradients of whole programs against finite differences: the standard library, the examples, every construct of the
 // language; and the shape of what is derived: two products for each one of the forward.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "cases.h"
@@ -65,6 +66,48 @@ TEST_CASE("scalars, inout parameters and gradients that accumulate") {
     CHECK(param.name != "p");
   }
   CHECK(saves_p);
+}
+
+TEST_CASE("a loss in chunks of rows: what they give adds up to the whole") {
+  const std::string text =
+      "block head(x: f32[T, D], w: f32[V, D], target: i64[T]) -> (loss: f32[T]) {\n"
+      "    let z = softcap(x @ w.T, 2)\n    let lse = logsumexp(z, over = V)\n"
+      "    loss = smoothed_cross_entropy(z, target) + select(target >= 0, z_loss(lse, weight = 0.1), 0)\n}\n";
+  const Program program = program_of(text);
+  const std::vector<Wrt> wrt{{.parameter = "x"}, {.parameter = "w", .dtype = DType::F32, .accumulate = true}};
+  const int64_t t = 5, d = 3, v = 7;
+  const Bindings sizes{{"T", t}, {"D", d}, {"V", v}};
+  Arrays values = made_up(gradient_of(program, wrt).whole, sizes, 1);
+  values["target"] = {6, -100, 0, 7, 3};
+  values["d_loss"] = {1, 2, 0.5, 3, -1};
+  check_gradient(program, sizes, 1, wrt, 1e-7, {{"target", values["target"]}});
+  const Program whole = gradient_of(program, wrt).whole;
+  const Arrays wanted = run(whole, sizes, values);
+  for (int64_t j = 0; j < d; ++j) {  // ignored rows
+    CHECK(wanted.at("d_x")[static_cast<size_t>(d + j)] == 0);
+    CHECK(wanted.at("d_x")[static_cast<size_t>(3 * d + j)] == 0);
+  }
+  CHECK(wanted.at("loss")[1] == 0);
+
+  Arrays found;
+  std::vector<double> total = values["d_w"];
+  for (int64_t first = 0; first < t; first += 2) {
+    const int64_t rows = std::min<int64_t>(2, t - first);
+    Arrays chunk = values;
+    const auto cut = [&](const std::string& name, int64_t width) {
+      const auto begin = values[name].begin() + first * width;
+      chunk[name].assign(begin, begin + rows * width);
+    };
+    cut("x", d), cut("target", 1), cut("d_loss", 1);
+    chunk["d_w"] = total;
+    const Arrays part = run(whole, {{"T", rows}, {"D", d}, {"V", v}}, chunk);
+    for (const char* name : {"loss", "d_x"}) {
+      found[name].insert(found[name].end(), part.at(name).begin(), part.at(name).end());
+    }
+    total = part.at("d_w");
+  }
+  found["d_w"] = total;
+  CHECK(difference(wanted, found) < 1e-6);  // d_w goes through f32 between chunks
 }
 
 TEST_CASE("a rigid rounding is passed straight through, and kept as it is") {

@@ -1,0 +1,56 @@
+// What is derived can be planned: two products a product of the forward, and the plans compute what their blocks say.
+#include "compiler/plan/plan.h"
+
+#include <catch2/catch.hpp>
+
+#include "../plan/execute.h"
+#include "cases.h"
+
+namespace coda::test {
+
+namespace {
+
+const Bindings kLarge{{"T", 8192}, {"D", 4096}, {"A", 4096}, {"F", 14336}, {"Hq", 32}, {"Hkv", 8}, {"Dh", 128}};
+
+/// GEMMs of the plan, after a look at its values.
+int planned_products(const Program& block, const Bindings& small, int most_passes) {
+  SourceMap sources;
+  Diagnostics diagnostics(sources);
+  Plan plan;
+  const bool planned = plan_block(block, {.sizes = kLarge}, plan, diagnostics);
+  INFO(diagnostics.render_text());
+  REQUIRE(planned);
+  INFO(to_text(plan));
+  int gemms = 0, passes = 0;
+  for (const PlanKernel& kernel : plan.kernels) {
+    gemms += kernel.kind == KernelKind::Gemm;
+    passes += kernel.kind == KernelKind::RowWise;
+  }
+  CHECK(passes <= most_passes);
+  Bindings sizes = small;
+  for (const auto& [name, value] : block.bound) sizes[name] = value;
+  for (uint32_t seed = 1; seed <= 2; ++seed) {
+    CHECK(worst_error(run_source(block, sizes, seed), run_plan(block, plan, sizes, seed)) < 1e-5);
+  }
+  return gemms;
+}
+
+}  // namespace
+
+TEST_CASE("a gated block is planned as three products forward and six backward") {
+  const Case mlp = mlp_case();
+  const Gradient gradient = gradient_of(mlp.program);
+  CHECK(planned_products(gradient.forward, mlp.sizes, 0) == 3);
+  CHECK(planned_products(gradient.backward, mlp.sizes, 1) == 6);
+  CHECK(planned_products(gradient.whole, mlp.sizes, 1) == 9);
+}
+
+TEST_CASE("a Llama layer is planned as four products forward and eight backward") {
+  const Case llama = llama_case();
+  const Gradient gradient = gradient_of(llama.program);
+  CHECK(planned_products(gradient.forward, llama.sizes, 0) == 4);
+  CHECK(planned_products(gradient.backward, llama.sizes, 2) == 8);
+  CHECK(planned_products(gradient.whole, llama.sizes, 2) == 12);
+}
+
+}  // namespace coda::test
