@@ -69,6 +69,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(result.returncode, code, output)
         for text in texts:
             self.assertIn(text, output)
+        return result
 
     def test_examples_exist(self):
         self.assertGreaterEqual(len(EXAMPLES), 6)
@@ -80,7 +81,7 @@ class Commands(unittest.TestCase):
         self.expect(codac("run"), 2, "FILE")
         self.expect(codac("--version"), 0, "codac", "LLVM 22")
         self.expect(codac("--help"), 0, "explain")
-        for command in ("check", "fmt", "build", "explain", "run", "doctor", "cache", "doc-ops"):
+        for command in ("check", "fmt", "build", "explain", "grad", "run", "doctor", "cache", "doc-ops"):
             self.expect(codac(command, "--help"), 0, command)
 
     def test_bad_options(self):
@@ -177,10 +178,26 @@ class Commands(unittest.TestCase):
         npy(w, "<f4", (3,), struct.pack("<3f", 1, 0, 0))
         self.expect(codac(*run), 2, "w")
 
+    def test_grad(self):
+        for example in EXAMPLES:
+            for direction in ("both", "whole"):
+                with self.subTest(example=example.name, direction=direction):
+                    derived = self.expect(codac("grad", example, "--direction", direction), 0, "block ", " d_")
+                    path = self.tmp / "derived.coda"
+                    path.write_text(derived.stdout)
+                    self.expect(codac("check", path), 0)
+                    self.expect(codac("fmt", "--check", path), 0)
+        self.expect(codac("grad", SOURCE / "examples/gemm.coda", "gem"), 1, "gem")
+        path = self.tmp / "declared.coda"
+        path.write_text((SOURCE / "examples/gemm.coda").read_text() + "\ngrad gemm wrt (w: f32 +=)\n")
+        self.expect(codac("check", path), 0)
+        derived = self.expect(codac("grad", path, "--direction", "backward"), 0, "inout d_w: f32[N, K]", "d_w += ")
+        self.assertNotIn("d_x", derived.stdout)
+
     def test_doctor_and_tables(self):
         self.expect(codac("doctor"), 0, "LLVM 22", "cache")
         self.expect(codac("doctor", "--need", "cuda", "--quiet", CODA_CUDA_DRIVER_PATH="/nowhere/libcuda.so"), 4)
-        self.expect(codac("doc-ops"), 0, "`exp`", "logsumexp", "`bf16`")
+        self.expect(codac("doc-ops"), 0, "`g*r`", "`exp`", "logsumexp", "`bf16`")
         self.expect(codac("run", SOURCE / "examples/gemm.coda", *dims({"M": 1, "N": 1, "K": 1}), "--device", "cuda",
                           CODA_CUDA_DRIVER_PATH="/nowhere/libcuda.so"), 4, "--device cuda")
 
