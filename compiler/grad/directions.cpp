@@ -137,7 +137,12 @@ class Directions {
   std::string hint(const Node& node) const {
     if (node.kind == NodeKind::Input) return whole_.params[static_cast<size_t>(node.param)].name;
     if (node.kind == NodeKind::Reduce) return std::string(node.reduction->name);
-    if (node.kind == NodeKind::Contract && !node.over.empty()) return node.args.size() > 1 ? "product" : "sum";
+    if (node.kind == NodeKind::Contract && !node.over.empty()) {
+      const size_t all = node.dims.size() + node.over.size();
+      const bool statistic = std::any_of(node.args.begin(), node.args.end(),
+                                         [&](NodeId arg) { return whole_.graph[arg].dims.size() == all; });
+      return statistic ? "sum" : "product";
+    }
     return node.kind == NodeKind::Apply ? std::string(node.op->name) : "value";
   }
 

@@ -121,7 +121,7 @@ std::vector<Case> language_cases() {
       {"block b(x: f32[M, K], r: f32[M], w: f32[N, K]) -> (z: f32[M, N]) {\n    z = sum((x*r)*w*x*w, over = K)\n}\n",
        {{"M", 3}, {"K", 4}, {"N", 5}}},
       // renames, transposes and sums over several dimensions
-      {"block b(x: f32[M, K]) -> (z: f32[M, M2]) {\n    z = x @ x[M as M2].T\n}\n", {{"M", 3}, {"M2", 3}, {"K", 4}}},
+      {"block b(x: f32[M, K]) -> (z: f32[M, M as M2]) {\n    z = x @ x[M as M2].T\n}\n", {{"M", 3}, {"K", 4}}},
       {"block b(x: f32[M, K], y: f32[K]) -> (z: f32, w: f32[M]) {\n    z = sum(x*y, over = (M, K))\n"
        "    w = mean(x*x, over = K) + max(y, over = K)\n}\n",
        {{"M", 3}, {"K", 4}}},

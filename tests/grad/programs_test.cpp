@@ -72,7 +72,8 @@ TEST_CASE("a loss in chunks of rows: what they give adds up to the whole") {
   const std::string text =
       "block head(x: f32[T, D], w: f32[V, D], target: i64[T]) -> (loss: f32[T]) {\n"
       "    let z = softcap(x @ w.T, 2)\n    let lse = logsumexp(z, over = V)\n"
-      "    loss = smoothed_cross_entropy(z, target) + select(target >= 0, z_loss(lse, weight = 0.1), 0)\n}\n";
+      "    let penalty = z_loss(lse, weight = 0.1)\n"
+      "    loss = smoothed_cross_entropy(z, target) + select(target >= 0 and target < V, penalty, 0)\n}\n";
   const Program program = program_of(text);
   const std::vector<Wrt> wrt{{.parameter = "x"}, {.parameter = "w", .dtype = DType::F32, .accumulate = true}};
   const int64_t t = 5, d = 3, v = 7;
