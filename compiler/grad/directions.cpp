@@ -311,7 +311,7 @@ class Directions {
   const Program& whole_;
   Program& forward_;
   Program& backward_;
-  Sizes sizes_{{}, kNotionalExtent};
+  SizeHints sizes_{{}, kNotionalExtent};
   DType storage_ = DType::F32;
   std::set<std::string> names_;
   std::map<NodeId, int> output_of_;

@@ -13,7 +13,7 @@ namespace {
 
 /// Contractions that are matrix products.
 int products(const Program& program) {
-  Sizes sizes({});
+  SizeHints sizes({});
   DimFacts facts(program.facts, program.bound);
   Graph graph = program.graph;
   const Algebra algebra(graph, sizes, facts);
