@@ -221,6 +221,7 @@ class Directions {
     std::map<NodeId, NodeId> copies;
     const auto add = [&](Param param, NodeId id) {
       if (param.role == Param::Role::Out) param.role = Param::Role::In;
+      if (param.role == Param::Role::In && param.dims.empty()) param.role = Param::Role::Scalar;
       const NodeId input = backward_.graph.input(static_cast<int>(backward_.params.size()), param.dims,
                                                  info(param.dtype).num_class, param.span);
       backward_.value_names.emplace(input, param.name);

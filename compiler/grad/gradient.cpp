@@ -165,6 +165,7 @@ class Differentiation {
       if (!is_real(output.dtype)) continue;
       Param seed{.name = "d_" + output.name, .role = Param::Role::In, .dtype = output.dtype, .dims = output.dims};
       seed.span = span_;
+      if (seed.dims.empty()) seed.role = Param::Role::Scalar;
       if (info(output.dtype).bits < 16) seed.dtype = DType::F32;
       if (output.role == Param::Role::InOut && is_wanted(index)) seed.role = Param::Role::InOut;
       seeds_.push_back({result_.whole.outputs[i].value, add_input(std::move(seed))});

@@ -67,8 +67,8 @@ const std::map<std::string, std::string> kCalls = {
 };
 
 int64_t small_size(const std::string& symbol) {
-  static const Bindings sizes{{"M", 5}, {"K", 6},  {"N", 7},   {"F", 3},  {"D", 6}, {"T", 5},
-                              {"A", 4}, {"Hq", 3}, {"Hkv", 2}, {"Dh", 4}, {"V", 9}};
+  static const Bindings sizes{{"M", 5},  {"K", 6},   {"N", 7},  {"F", 3}, {"D", 6}, {"T", 5}, {"A", 4},
+                              {"Hq", 3}, {"Hkv", 2}, {"Dh", 4}, {"V", 9}, {"H", 2}, {"B", 2}, {"S", 3}};
   const auto it = sizes.find(symbol);
   INFO("a size for " << symbol);
   REQUIRE(it != sizes.end());
