@@ -86,12 +86,30 @@ NodeId Simplifier::product(std::vector<NodeId> wanted, const std::vector<NamedDi
   return coefficient == 1 ? as_real(result) : linear({{coefficient, as_real(result)}}, span);
 }
 
+int Simplifier::depth(NodeId wanted) {
+  for (auto id = static_cast<NodeId>(depths_.size()); id <= wanted; ++id) {
+    const Node& node = graph_[id];
+    int most = 0;
+    for (const NodeId arg : node.args) most = std::max(most, depths_[static_cast<size_t>(arg)]);
+    const bool covered = std::any_of(node.args.begin(), node.args.end(), [&](NodeId arg) {
+      return graph_[arg].dims.size() == node.dims.size() + node.over.size();
+    });
+    const bool product = node.kind == NodeKind::Contract && !node.over.empty() && !covered;
+    depths_.push_back(most + (product ? 1 : 0));
+  }
+  return depths_[static_cast<size_t>(wanted)];
+}
+
 NodeId Simplifier::summed(const std::vector<NodeId>& factors, const std::vector<NamedDim>& over, Span span) {
+  int latest = 0;
+  for (const NodeId factor : factors) {
+    if (meet(graph_[factor].dims, over)) latest = std::max(latest, depth(factor));
+  }
   std::vector<NodeId> outside, inside;
   for (const NodeId factor : factors) {
     const auto& dims = graph_[factor].dims;
-    const bool leaves = dims.empty() || (row_factors_ == RowFactors::Leave && !meet(dims, over));
-    (leaves ? outside : inside).push_back(factor);
+    const bool late = row_factors_ == RowFactors::Leave && !meet(dims, over) && depth(factor) >= latest;
+    (dims.empty() || late ? outside : inside).push_back(factor);
   }
   NodeId sum = kNoNode;
   const Node only = graph_[inside.front()];

@@ -16,8 +16,10 @@ struct ScaledNode {
 class Simplifier {
  public:
   enum class RowFactors : uint8_t {
-    Stay,   ///< only scalars leave a sum
-    Leave,  ///< so does every factor without a summed dimension: `(diag(r) X) W = diag(r) (X W)`
+    Stay,  ///< only scalars leave a sum
+    /// So does a factor without a summed dimension, `(diag(r) X) W = diag(r) (X W)`, unless it is known a product
+    /// earlier than what it scales: a norm's statistic leaves the product behind it, but not the next one.
+    Leave,
   };
   explicit Simplifier(Graph& graph, RowFactors row_factors = RowFactors::Stay)
       : graph_(graph), row_factors_(row_factors) {}
@@ -36,8 +38,11 @@ class Simplifier {
 
  private:
   NodeId summed(const std::vector<NodeId>& factors, const std::vector<NamedDim>& over, Span span);
+  /// Matrix products on the longest way to the node.
+  int depth(NodeId id);
 
   Graph& graph_;
+  std::vector<int> depths_;  // by node, as far as asked
   RowFactors row_factors_;
 };
 

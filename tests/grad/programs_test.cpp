@@ -50,6 +50,19 @@ TEST_CASE("the backward of a block takes two products for each of its forward") 
   CHECK(products(gradient_of(mlp.program).backward) == 6);
 }
 
+TEST_CASE("a norm's factor leaves the product behind it, and not the one after") {
+  const std::string text =
+      "block b(x: f32[T, D], u: f32[F, D], w: f32[D, F]) -> (y: f32[T, D]) {\n"
+      "    y = silu(rmsnorm(x, 1) @ u.T) @ w.T\n}\n";
+  const Gradient gradient = gradient_of(program_of(text));
+  std::vector<std::string> saved;
+  for (const Param& param : gradient.backward.params) {
+    if (param.name.rfind("saved_", 0) == 0) saved.push_back(param.name);
+  }
+  CHECK(saved == std::vector<std::string>{"saved_sum", "saved_product"});
+  check_gradient(program_of(text), {{"T", 3}, {"D", 4}, {"F", 5}}, 1);
+}
+
 TEST_CASE("scalars, inout parameters and gradients that accumulate") {
   const std::string text =
       "kernel step(x: f32[M, K], w: f32[N, K], inout p: f32[M, N], lr: f32) -> (y: f32[M, N]) {\n"
