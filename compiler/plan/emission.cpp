@@ -1,6 +1,7 @@
 #include "compiler/plan/emission.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/epilogue/describe.h"
 #include "compiler/ir/remake.h"
@@ -33,6 +34,8 @@ class Emission {
     }
     for (size_t k = 0; k < hosting_.kernels.size(); ++k) emit(static_cast<int>(k));
     remaining_outputs();
+    keep_old_values();
+    list_roundings();
     for (size_t k = 0; k < plan_.kernels.size(); ++k) {
       for (const int tensor : plan_.kernels[k].arguments) {
         PlanTensor& t = plan_.tensors[static_cast<size_t>(tensor)];
@@ -51,14 +54,6 @@ class Emission {
     std::map<NodeId, NodeId> copied;
     std::map<int, NodeId> inputs;  // by tensor
   };
-
-  bool is_finished_elsewhere(NodeId id, int k) const {
-    const auto it = hosting_.known.find(id);
-    if (it == hosting_.known.end() || it->second < 0) return false;
-    const bool whole = it->second == static_cast<int>(it->second);
-    const bool made = hosting_.is_statistic(id) || algebra_.is_gemm(id);
-    return whole && made && static_cast<int>(it->second) != k;
-  }
 
   /// The tensor that holds a stored value or a finished statistic.
   int tensor_of(NodeId id) {
@@ -143,8 +138,9 @@ class Emission {
     }
     const auto home = hosting_.home.find(id);
     const bool stored_elsewhere =
-        hosting_.stored.contains(id) && home != hosting_.home.end() && home->second != b.index;
-    if (stored_elsewhere || is_finished_elsewhere(id, b.index)) return read(b, tensor_of(id));
+        hosting_.stored.contains(id) && home != hosting_.home.end() && home->second >= 0 && home->second < b.index;
+    const bool finished_elsewhere = !algebra_.wide(id) && hosting_.taken_elsewhere(id, b.index);
+    if (stored_elsewhere || finished_elsewhere) return read(b, tensor_of(id));
     std::vector<NodeId> args;
     for (const NodeId arg : node.args) args.push_back(copy(b, arg));
     return remake(graph, node, args);
@@ -164,6 +160,7 @@ class Emission {
 
   void emit(int k) {
     const HostKernel& host = hosting_.kernels[static_cast<size_t>(k)];
+    if (host.kind == KernelKind::External) return;
     const KernelTraffic& traffic = costs_.traffic[static_cast<size_t>(k)];
     Builder b{.index = k};
     b.kernel.kind = host.kind;
@@ -179,7 +176,7 @@ class Emission {
     if (light_result) write(b, host.accumulator, tensor_of(host.accumulator));
     // The finish stage: outputs made of statistics whole after this kernel.
     for (const auto& [value, params] : outputs_) {
-      if (algebra_.wide(value) || hosting_.known_after(value) != k) continue;
+      if (algebra_.wide(value) || std::ceil(hosting_.known_after(value)) != k) continue;
       for (const int param : params) {
         if (!written_.contains(param)) write(b, value, param);
       }
@@ -190,6 +187,14 @@ class Emission {
   void finish(Builder& b) {
     Program& program = b.kernel.program;
     for (const auto& output : pending_) {
+      const auto& arguments = b.kernel.arguments;
+      const auto read = std::find(arguments.begin(), arguments.end(), output.tensor);
+      if (read != arguments.end()) {  // read and written: in place
+        const int param = static_cast<int>(read - arguments.begin());
+        program.params[static_cast<size_t>(param)].role = Param::Role::InOut;
+        program.outputs.push_back({param, output.value});
+        continue;
+      }
       program.outputs.push_back({static_cast<int>(program.params.size()), output.value});
       program.params.push_back(output.param);
       b.kernel.arguments.push_back(output.tensor);
@@ -210,6 +215,55 @@ class Emission {
         const NodeId node = stored ? read(b, tensor_of(value)) : copy(b, value);
         write_node(b, node, param);
         finish(b);
+      }
+    }
+  }
+
+  /// An inout that is written before a later kernel reads its old value is copied first.
+  void keep_old_values() {
+    for (size_t p = 0; p < block_.params.size(); ++p) {
+      if (block_.params[p].role != Param::Role::InOut) continue;
+      size_t writer = plan_.kernels.size();
+      for (size_t k = 0; k < plan_.kernels.size(); ++k) {
+        for (const auto& output : plan_.kernels[k].program.outputs) {
+          const int tensor = plan_.kernels[k].arguments[static_cast<size_t>(output.param)];
+          if (tensor == static_cast<int>(p)) writer = std::min(writer, k);
+        }
+      }
+      const auto reads = [&](size_t k) {
+        const auto& arguments = plan_.kernels[k].arguments;
+        return std::find(arguments.begin(), arguments.end(), static_cast<int>(p)) != arguments.end();
+      };
+      bool late = false;
+      for (size_t k = writer + 1; k < plan_.kernels.size(); ++k) late = late || reads(k);
+      if (!late) continue;
+      PlanTensor copy{
+          .name = block_.params[p].name + "_before", .dtype = block_.params[p].dtype, .dims = block_.params[p].dims};
+      plan_.tensors.push_back(copy);
+      const int tensor = static_cast<int>(plan_.tensors.size()) - 1;
+      for (size_t k = writer + 1; k < plan_.kernels.size(); ++k) {
+        std::replace(plan_.kernels[k].arguments.begin(), plan_.kernels[k].arguments.end(), static_cast<int>(p), tensor);
+      }
+      Builder b{.index = static_cast<int>(hosting_.kernels.size())};
+      b.kernel.kind = KernelKind::RowWise;
+      name(b, static_cast<int>(plan_.kernels.size()));
+      write_node(b, read(b, static_cast<int>(p)), tensor);
+      finish(b);
+      std::rotate(plan_.kernels.begin(), plan_.kernels.end() - 1, plan_.kernels.end());
+    }
+  }
+
+  /// What the plan rounds beyond the program: values kept between kernels in fewer bits than they are computed in.
+  void list_roundings() {
+    for (size_t k = 0; k < plan_.kernels.size(); ++k) {
+      const PlanKernel& kernel = plan_.kernels[k];
+      for (const auto& output : kernel.program.outputs) {
+        const int index = kernel.arguments[static_cast<size_t>(output.param)];
+        const PlanTensor& tensor = plan_.tensors[static_cast<size_t>(index)];
+        if (tensor.param >= 0 || tensor.dtype == DType::F32) continue;
+        plan_.roundings.push_back(tensor.name + " = " + describe(kernel.program, kernel.program.graph, output.value) +
+                                  " is kept in " + std::string(info(tensor.dtype).name) + " after K" +
+                                  std::to_string(k));
       }
     }
   }

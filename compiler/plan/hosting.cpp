@@ -1,6 +1,7 @@
 #include "compiler/plan/hosting.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace coda {
 
@@ -17,8 +18,9 @@ std::vector<NodeId> BlockValues::roots() const {
   return nodes;
 }
 
-Hosting::Hosting(Algebra& algebra, const Program& block, const BlockValues& values, FoldChoice fold)
-    : algebra_(algebra), block_(block), values_(values), fold_(std::move(fold)) {
+Hosting::Hosting(Algebra& algebra, const Program& block, const BlockValues& values, FoldChoice fold,
+                 std::set<int> late_params)
+    : algebra_(algebra), block_(block), values_(values), fold_(std::move(fold)), late_params_(std::move(late_params)) {
   // Inner digits of a GEMM's columns with a constant extent are complete in a tile.
   const Graph& graph = algebra_.graph();
   for (const NodeId id : topological(graph, values_.roots())) {
@@ -32,6 +34,33 @@ Hosting::Hosting(Algebra& algebra, const Program& block, const BlockValues& valu
       if (inner && extent && *extent <= kWidestGroup) tile_dims_.insert(term.dim.name);
     }
   }
+  for (const NodeId id : topological(graph, values_.roots())) {
+    if (!algebra_.is_gemm(id)) continue;
+    const auto operands = sides(id);
+    if (operands && !operands->empty()) {
+      row_dims_ = set_union(row_dims_, intersection(graph[(*operands)[0]].dims, graph[id].dims));
+    }
+  }
+}
+
+/// A pass over rows finishes a row's statistics before it writes the row.
+bool Hosting::complete_in_row(const Node& statistic, NodeId body, HostKernel& kernel) const {
+  if (kernel.kind != KernelKind::RowWise || algebra_.graph()[body].dims != kernel.space) return false;
+  if (!kernel.columns.empty()) return kernel.columns == statistic.over;
+  bool in_row = !meet(statistic.over, row_dims_);
+  for (const NodeId below : topological(algebra_.graph(), {body})) {  // memory's own rows
+    const Node& node = algebra_.graph()[below];
+    if (node.kind != NodeKind::Input || node.dims != kernel.space) continue;
+    const auto& declared = block_.params[static_cast<size_t>(node.param)].dims;
+    in_row = meet({declared.back()}, statistic.over);
+  }
+  if (in_row) kernel.columns = statistic.over;
+  return in_row;
+}
+
+bool Hosting::taken_elsewhere(NodeId node, int k) const {
+  const auto it = taken_in_.find(node);
+  return it != taken_in_.end() && it->second != k;
 }
 
 bool Hosting::complete_in_tile(const std::vector<NamedDim>& over) const {
@@ -158,8 +187,15 @@ std::optional<std::vector<NodeId>> Hosting::sides(NodeId gemm) {
   };
   std::sort(groups.begin(), groups.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
   if (!groups.empty() && !summed_only.empty()) {
-    auto& side = groups[fold_(gemm) && groups.size() > 1 ? 1 : 0];
-    side.insert(side.end(), summed_only.begin(), summed_only.end());
+    const size_t wanted = fold_(gemm) && groups.size() > 1 ? 1 : 0;
+    const std::vector<std::vector<NodeId>> own_groups = groups;
+    for (const NodeId factor : summed_only) {  // a side that lacks one of its dimensions would grow by it
+      const auto fits = [&](size_t side) {
+        return subset(algebra_.graph()[factor].dims, all_dims(algebra_.graph(), own_groups[side]));
+      };
+      const size_t other = groups.size() - 1 - wanted;
+      groups[fits(wanted) || !fits(other) ? wanted : other].push_back(factor);
+    }
   }
   std::vector<NodeId> operands;
   for (const auto& group : groups) operands.push_back(algebra_.product(group));
@@ -181,6 +217,7 @@ void Hosting::place_gemm(NodeId id) {
     home[id] = index;
   } else {
     known[id] = index;
+    taken_in_[id] = index;
   }
 }
 
@@ -193,17 +230,22 @@ void Hosting::place_statistic(NodeId id) {
   const NodeId body = statistic_body(node);
   visit(body);
   if (!failure.empty()) return;
-  int host = home.contains(body) ? home.at(body) : -1;
-  if (host < 0) {
+  const int before = home.contains(body) ? home.at(body) : -1;
+  int host = before;
+  if (host < 0 || kernels[static_cast<size_t>(host)].kind == KernelKind::External) {
     place_row_wise(body);
     host = home.at(body);
-    if (is_source(body)) home[body] = -1;
+    if (is_source(body)) home[body] = before;
   }
-  kernels[static_cast<size_t>(host)].hosts.push_back(id);
+  HostKernel& kernel = kernels[static_cast<size_t>(host)];
+  kernel.hosts.push_back(id);
+  taken_in_[id] = host;
   if (algebra_.wide(id)) {
     home[id] = host;
   } else {
-    known[id] = complete_in_tile(node.over) ? host - 0.5 : host;
+    const bool within =
+        kernel.kind == KernelKind::Gemm ? complete_in_tile(node.over) : complete_in_row(node, body, kernel);
+    known[id] = within ? host - 0.5 : host;
   }
 }
 
@@ -216,8 +258,9 @@ void Hosting::place_row_wise(NodeId id) {
     if (known_after(light) == need && need >= 0) waits.push_back(light);
   }
   for (const int below : homes_below(id)) need = std::max(need, static_cast<double>(below));
+  // The first that is not too early: what it stores, all later ones can read.
   int index = -1;
-  for (int k = static_cast<int>(kernels.size()) - 1; k > need && index < 0; --k) {
+  for (int k = static_cast<int>(std::floor(need)) + 1; k < static_cast<int>(kernels.size()) && index < 0; ++k) {
     const HostKernel& kernel = kernels[static_cast<size_t>(k)];
     if (kernel.kind == KernelKind::RowWise && kernel.space == node.dims) index = k;
   }
@@ -233,6 +276,16 @@ void Hosting::place_row_wise(NodeId id) {
   home[id] = index;
 }
 
+/// The kernel after which a parameter is there; -1: from the beginning.
+int Hosting::arrival(const Node& input) {
+  if (input.kind != NodeKind::Input || !late_params_.contains(input.param)) return -1;
+  if (external_ < 0) {
+    external_ = static_cast<int>(kernels.size());
+    kernels.push_back({.kind = KernelKind::External});
+  }
+  return external_;
+}
+
 void Hosting::place(NodeId id) {
   const Node node = algebra_.graph()[id];
   const bool reduces_wide = is_statistic(id) && std::any_of(node.args.begin(), node.args.end(),
@@ -241,18 +294,19 @@ void Hosting::place(NodeId id) {
   if (reduces_wide) return place_statistic(id);
 
   if (!algebra_.wide(id)) {
-    double after = -1;
+    double after = arrival(node);
     for (const NodeId arg : node.args) after = std::max(after, known_after(arg));
     for (const int below : homes_below(id)) after = std::max(after, static_cast<double>(below));
     known[id] = after;
     return;
   }
   if (node.kind == NodeKind::Input) {
-    home[id] = -1;
+    home[id] = arrival(node);
     return;
   }
   const std::set<int> homes = homes_below(id);
   int host = homes.empty() ? -1 : *homes.rbegin();
+  if (host >= 0 && kernels[static_cast<size_t>(host)].kind == KernelKind::External) host = -1;
   if (host >= 0) {
     // What waits for a statistic of its own kernel floats: it is computed by whoever uses it later.
     for (const NodeId light : light_below(id)) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/epilogue/law.h"
 #include "compiler/plan/plan.h"
 #include "compiler/rewrite/algebra.h"
 
@@ -18,10 +19,11 @@ namespace coda {
 struct HostKernel {
   KernelKind kind = KernelKind::Gemm;
   NodeId accumulator = kNoNode;
-  std::vector<NodeId> operands;  // of the accumulator: activation side, weight side
-  std::vector<NodeId> hosts;     // wide values stored and statistics taken here
-  std::vector<NamedDim> space;   // RowWise
-  std::vector<NodeId> waits;     // RowWise: statistics its values wait for
+  std::vector<NodeId> operands;   // of the accumulator: activation side, weight side
+  std::vector<NodeId> hosts;      // wide values stored and statistics taken here
+  std::vector<NamedDim> space;    // RowWise
+  std::vector<NamedDim> columns;  // RowWise: what its whole-row statistics run over
+  std::vector<NodeId> waits;      // RowWise: statistics its values wait for
 };
 
 struct BlockValues {
@@ -34,7 +36,9 @@ using FoldChoice = std::function<bool(NodeId gemm)>;
 
 class Hosting {
  public:
-  Hosting(Algebra& algebra, const Program& block, const BlockValues& values, FoldChoice fold);
+  /// `late_params` arrive after the forward: gradients that come in.
+  Hosting(Algebra& algebra, const Program& block, const BlockValues& values, FoldChoice fold,
+          std::set<int> late_params = {});
   /// False if some contraction has more than two operands; `failure` says which.
   bool run();
 
@@ -50,6 +54,9 @@ class Hosting {
   /// A parameter, or a piece of one.
   bool is_source(NodeId node) const;
   double known_after(NodeId node) const;
+  const BlockValues& values() const { return values_; }
+  /// A statistic that another kernel than `k` takes.
+  bool taken_elsewhere(NodeId node, int k) const;
   /// Light values that `node`, computed in one place, needs.
   std::vector<NodeId> light_below(NodeId node) const;
 
@@ -60,17 +67,23 @@ class Hosting {
   void place_statistic(NodeId node);
   void place_row_wise(NodeId node);
   void operand(NodeId node);
+  int arrival(const Node& input);
   std::optional<std::vector<NodeId>> sides(NodeId gemm);
   std::set<int> homes_below(NodeId node) const;
   NodeId statistic_body(const Node& node);
   bool complete_in_tile(const std::vector<NamedDim>& over) const;
+  bool complete_in_row(const Node& statistic, NodeId body, HostKernel& kernel) const;
   bool placed(NodeId node) const { return home.contains(node) || known.contains(node); }
 
   Algebra& algebra_;
   const Program& block_;
   const BlockValues& values_;
   FoldChoice fold_;
+  std::set<int> late_params_;
+  int external_ = -1;  // the kernel that stands for their arrival
   std::set<std::string> tile_dims_;
+  std::vector<NamedDim> row_dims_;  // rows of the block's GEMMs
+  std::map<NodeId, int> taken_in_;  // statistics
 };
 
 }  // namespace coda

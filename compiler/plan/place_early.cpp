@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "compiler/epilogue/describe.h"
-
 namespace coda {
 
 namespace {
@@ -40,8 +38,8 @@ std::optional<Move> find_move(Algebra& algebra, const BlockValues& values, const
       // Some operand is made by a kernel that starts after the factor is finished.
       const bool in_time = std::any_of(graph[gemm].args.begin(), graph[gemm].args.end(), [&](NodeId operand) {
         const auto home = hosting.home.find(operand);
-        return algebra.wide(operand) && subset(r.dims, graph[operand].dims) && home != hosting.home.end() &&
-               home->second >= 0 && hosting.known_after(factor) < home->second;
+        return algebra.wide(operand) && !hosting.is_source(operand) && subset(r.dims, graph[operand].dims) &&
+               home != hosting.home.end() && home->second >= 0 && hosting.known_after(factor) < home->second;
       });
       if (in_time) return Move{gemm, factor, users[gemm]};
     }
@@ -52,9 +50,9 @@ std::optional<Move> find_move(Algebra& algebra, const BlockValues& values, const
 }  // namespace
 
 BlockValues place_early(Algebra& algebra, const Program& block, BlockValues values, const FoldChoice& fold,
-                        std::vector<LawUse>& laws) {
+                        const std::set<int>& late_params, std::map<NodeId, NodeId>& moved) {
   for (int moves = 0; moves < kMostMoves; ++moves) {
-    Hosting hosting(algebra, block, values, fold);
+    Hosting hosting(algebra, block, values, fold, late_params);
     if (!hosting.run()) return values;
     const auto move = find_move(algebra, values, hosting);
     if (!move) return values;
@@ -72,10 +70,9 @@ BlockValues place_early(Algebra& algebra, const Program& block, BlockValues valu
       replacements[user] = algebra.product(rest, node.over, node.span);
     }
     for (auto& [param, value] : values.outputs) value = algebra.substitute(value, replacements);
-    laws.push_back({"place early",
-                    "r * sum(a*b) = sum((r*a)*b) with r = " + describe(block, algebra.graph(), move->factor) +
-                        ", finished before the kernel that makes a",
-                    gemm.span});
+    const auto before = moved.find(move->gemm);
+    moved[placed] = before == moved.end() ? move->gemm : before->second;
+    algebra.note(kPlaceEarly, placed, {{"r", move->factor}}, gemm.span);
   }
   return values;
 }

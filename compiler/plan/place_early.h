@@ -6,8 +6,8 @@
 
 namespace coda {
 
-/// Moves factors early until nothing moves; `hosting` is of the result.
+/// Moves factors early until nothing moves. `moved` maps each contraction that took a factor in to what it was.
 BlockValues place_early(Algebra& algebra, const Program& block, BlockValues values, const FoldChoice& fold,
-                        std::vector<LawUse>& laws);
+                        const std::set<int>& late_params, std::map<NodeId, NodeId>& moved);
 
 }  // namespace coda

@@ -12,6 +12,7 @@
 namespace coda {
 
 class Diagnostics;
+struct Law;
 
 /// Rates that rank plans; they predict nothing absolute. Measured on an H200 (docs/performance.md).
 struct MachineModel {
@@ -24,7 +25,12 @@ struct PlanOptions {
   Bindings sizes;  ///< extents the plan is made for; they decide choices, never meaning
   MachineModel machine;
   bool rewrites = true;  ///< false: no decision is taken beyond what running at all needs
-  std::string drop_law;  ///< a law (or planner move) to do without, for `explain` and tests
+  std::string drop_law;  ///< a law of the table to do without, for `explain` and tests
+  bool verify =
+      false;  ///< interpret before and after every pass at small sizes; the first that changes the meaning stops
+  std::vector<const Law*> more_laws;  ///< tried after those of the table
+  int64_t effort = 20'000'000;        ///< nodes looked at before the search settles for the best plan so far
+  std::vector<std::string> late;      ///< parameters that arrive after all else: gradients that come in
 };
 
 struct PlanTensor {
@@ -36,9 +42,10 @@ struct PlanTensor {
 };
 
 enum class KernelKind : uint8_t {
-  Gemm,     ///< one GEMM and its epilogue
-  RowWise,  ///< touches no GEMM: a pass over rows
-  Once,     ///< a row-wise pass over `const` parameters only: run when weights change
+  Gemm,      ///< one GEMM and its epilogue
+  RowWise,   ///< touches no GEMM: a pass over rows
+  Once,      ///< a row-wise pass over `const` parameters only: run when weights change
+  External,  ///< inside the planner only: what happens between forward and backward
 };
 
 struct PlanKernel {
@@ -51,7 +58,8 @@ struct PlanKernel {
 
 /// A choice that was weighed: what was taken and what the alternative would have cost.
 struct PlanDecision {
-  std::string what;
+  std::string law, what;
+  Span span;
   bool taken = false;
   double seconds_if_taken = 0, seconds_if_not = 0;
 };
@@ -63,7 +71,9 @@ struct Plan {
   double bytes = 0, flops = 0, seconds = 0;
   std::vector<PlanDecision> decisions;
   std::vector<LawUse> laws;
+  std::vector<std::string> roundings;  ///< the elastic ones: what is rounded where, as text
   int replans = 0;
+  bool exhausted = false;  ///< the search stopped at its limit: the best plan until then was taken
 };
 
 /// Plans a `block` (or a kernel) after elaboration. False with diagnostics E036x for what can't be planned.

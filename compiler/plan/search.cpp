@@ -1,11 +1,13 @@
-// The search: few explicit decisions, the whole replanned for each, coordinate descent from two starts.
+// The search: few explicit decisions, the whole replanned for each, coordinate descent from a few starts.
 #include <algorithm>
 #include <memory>
 
 #include "compiler/epilogue/describe.h"
+#include "compiler/plan/check.h"
 #include "compiler/plan/emission.h"
+#include "compiler/plan/moves.h"
 #include "compiler/plan/place_early.h"
-#include "compiler/plan/plan.h"
+#include "compiler/rewrite/engine.h"
 #include "dsl/diagnostics.h"
 
 namespace coda {
@@ -15,90 +17,160 @@ namespace {
 constexpr int kMostReplans = 500;
 /// A value of fewer than this share of the smallest GEMM's result is light.
 constexpr double kLightShare = 8;
+/// Plans nearer than this cost the same; the first one found stays.
+constexpr double kSecondsApart = 1e-9;
 
 struct Choices {
   std::map<NodeId, bool> fold;  // of GEMMs with factors that have only summed dimensions
+  LawDecisions laws;
   bool early = true;
 };
 
 struct Attempt {
   Choices choices;
   BlockValues values;
+  std::map<LawSite, int> sites;
+  std::map<NodeId, NodeId> moved;    // contractions that took a factor in
   std::unique_ptr<Hosting> hosting;  // null if it failed
   CostedPlan costs;
-  std::vector<LawUse> laws;
   std::string failure;
   NodeId failed = kNoNode;
+
+  double seconds() const { return costs.seconds; }
+};
+
+/// What makes a GEMM the same one after laws have changed what it multiplies.
+struct FoldKey {
+  std::vector<NamedDim> over, dims;
+  std::vector<NodeId> columns;  // factors with only summed dimensions
+  bool operator==(const FoldKey&) const = default;
 };
 
 class Search {
  public:
-  Search(const Program& block, const PlanOptions& options)
+  Search(const Program& block, const PlanOptions& options, const Law* dropped)
       : block_(block),
         options_(options),
         sizes_(with(options.sizes, block.bound)),
         facts_(block.facts, block.bound),
-        algebra_(graph_, sizes_, facts_) {
-    sizes_.wide_from = wide_from();
+        algebra_(graph_, sizes_, facts_, dropped),
+        dropped_(dropped),
+        check_(block, options.verify) {
+    set_widths();
     std::map<NodeId, NodeId> memo;
     for (const auto& output : block.outputs) {
       values_.outputs.push_back({output.param, algebra_.import(block.graph, output.value, memo)});
     }
+    check_.values("normal form", graph_, values_);
+    for (size_t p = 0; p < block.params.size(); ++p) {
+      if (std::find(options.late.begin(), options.late.end(), block.params[p].name) != options.late.end()) {
+        late_.insert(static_cast<int>(p));
+      }
+    }
   }
 
-  bool run(Plan& plan, std::string& failure, Span& span) {
+  bool run(Plan& plan, Diagnostics& diagnostics) {
     Attempt best = descend({});
-    if (best.hosting && options_.rewrites) {
-      Attempt late = descend({.early = false});
-      if (late.hosting && late.costs.seconds < best.costs.seconds) best = std::move(late);
+    if (options_.rewrites) {
+      take_if_better(best, descend({.early = false}));
+      Choices apart;
+      for (const auto& [site, ways] : best.sites) {
+        if (site.first == &kDistribute) apart.laws[site] = ways - 1;
+      }
+      if (!apart.laws.empty()) take_if_better(best, descend(apart));
     }
+    if (check_.failure()) return report_wrong_pass(diagnostics);
     if (!best.hosting) {
-      failure = best.failure;
-      if (best.failed != kNoNode && graph_[best.failed].span.valid()) span = graph_[best.failed].span;
+      const bool where = best.failed != kNoNode && graph_[best.failed].span.valid();
+      diagnostics.report(DiagId::E0360, where ? graph_[best.failed].span : block_.span, {block_.name, best.failure});
       return false;
     }
     plan = emit_plan(algebra_, block_, best.values, *best.hosting, best.costs);
-    plan.laws = best.laws;
+    if (!check_.plan(plan)) return report_wrong_pass(diagnostics);
+    report_laws(best, plan);
     report_decisions(best, plan);
     plan.replans = replans_;
+    plan.exhausted = exhausted_;
     return true;
   }
 
  private:
+  bool report_wrong_pass(Diagnostics& diagnostics) const {
+    const auto& wrong = *check_.failure();
+    diagnostics
+        .report(DiagId::E0360, block_.span,
+                {block_.name, "after `" + wrong.pass + "` its output `" + wrong.output + "` differs by " +
+                                  wrong.amount + " from the source on small random inputs"})
+        .way_out = "this is a bug of the compiler: plan without the law, and report the program";
+    return false;
+  }
+
   static Bindings with(Bindings sizes, const Bindings& bound) {
     for (const auto& [name, value] : bound) sizes.try_emplace(name, value);
     return sizes;
   }
 
-  /// Light is what is much smaller than any GEMM's result.
-  double wide_from() const {
+  /// Light is what is much smaller than any GEMM's result, and every vector beside a GEMM.
+  void set_widths() {
     double least = -1;
-    for (const auto& output : block_.outputs) {
-      for (const NodeId id : topological(block_.graph, {output.value})) {
-        const Node& node = block_.graph[id];
-        const bool product = node.kind == NodeKind::Contract && !node.over.empty() && node.args.size() > 1;
-        const bool covering = std::any_of(node.args.begin(), node.args.end(), [&](NodeId arg) {
-          return subset(set_union(node.dims, node.over), block_.graph[arg].dims);
-        });
-        if (!product || covering) continue;
-        const double elements = sizes_.elements(node.dims);
-        if (least < 0 || elements < least) least = elements;
-      }
+    std::vector<NodeId> roots;
+    for (const auto& output : block_.outputs) roots.push_back(output.value);
+    for (const NodeId id : topological(block_.graph, roots)) {
+      const Node& node = block_.graph[id];
+      const bool product = node.kind == NodeKind::Contract && !node.over.empty() && node.args.size() > 1;
+      const bool covering = std::any_of(node.args.begin(), node.args.end(), [&](NodeId arg) {
+        return subset(set_union(node.dims, node.over), block_.graph[arg].dims);
+      });
+      if (!product || covering) continue;
+      const double elements = sizes_.elements(node.dims);
+      if (least < 0 || elements < least) least = elements;
     }
-    return least < 0 ? 1 : least / kLightShare;
+    double most = -1;  // without a GEMM: of everything
+    for (const NodeId id : topological(block_.graph, roots)) {
+      const auto& dims = block_.graph[id].dims;
+      if (dims.size() > 1) most = std::max(most, sizes_.elements(dims));
+    }
+    if (least < 0) least = most;
+    sizes_.vectors_are_light = least >= 0;
+    sizes_.wide_from = least < 0 ? 1 : std::max(1.0, least / kLightShare);
+  }
+
+  FoldKey fold_key(NodeId gemm) const {
+    const Node& node = graph_[gemm];
+    FoldKey key{node.over, node.dims, {}};
+    for (const NodeId arg : node.args) {
+      if (!meet(graph_[arg].dims, node.dims)) key.columns.push_back(arg);
+    }
+    return key;
+  }
+
+  bool may_search() {
+    exhausted_ = exhausted_ || replans_ >= kMostReplans || looked_at_ > options_.effort;
+    return options_.rewrites && !exhausted_ && !check_.failure();
   }
 
   Attempt attempt(const Choices& choices) {
     ++replans_;
     Attempt result{.choices = choices, .values = values_};
-    const FoldChoice fold = [choices](NodeId gemm) {
-      const auto it = choices.fold.find(gemm);
+    std::vector<FoldKey> forced;
+    rewrite(result, forced);
+    auto& moved = result.moved;
+    const FoldChoice fold = [this, &choices, &moved, &forced](NodeId gemm) {
+      if (std::find(forced.begin(), forced.end(), fold_key(gemm)) != forced.end()) return true;
+      const auto origin = moved.find(gemm);
+      const auto it = choices.fold.find(origin == moved.end() ? gemm : origin->second);
       return it == choices.fold.end() || it->second;
     };
-    const bool place = choices.early && options_.rewrites && options_.drop_law != "place early";
-    if (place) result.values = place_early(algebra_, block_, values_, fold, result.laws);
-    result.hosting = std::make_unique<Hosting>(algebra_, block_, result.values, fold);
-    if (!result.hosting->run()) {
+    const bool place = choices.early && options_.rewrites && algebra_.on(kPlaceEarly);
+    if (place) {
+      result.values = place_early(algebra_, block_, result.values, fold, late_, moved);
+      check_.values(kPlaceEarly.name, graph_, result.values);
+    }
+    result.hosting = std::make_unique<Hosting>(algebra_, block_, result.values, fold, late_);
+    const bool hosted = result.hosting->run();
+    looked_at_ += static_cast<int64_t>(result.hosting->home.size() + result.hosting->known.size()) *
+                  static_cast<int64_t>(result.hosting->kernels.size() + 1);
+    if (!hosted) {
       result.failure = result.hosting->failure;
       result.failed = result.hosting->failed;
       result.hosting.reset();
@@ -108,54 +180,131 @@ class Search {
     return result;
   }
 
+  void rewrite(Attempt& result, std::vector<FoldKey>& forced) {
+    LawEngine engine{.algebra = algebra_, .late_params = late_};
+    for (const Law* law : law_table()) {
+      const bool optional = law->kind == LawKind::Choice && !options_.rewrites;
+      if (law->alternatives != nullptr && law != dropped_ && !optional) engine.laws.push_back(law);
+    }
+    engine.laws.insert(engine.laws.end(), options_.more_laws.begin(), options_.more_laws.end());
+    const auto step = [&](const Law& law, const std::vector<NodeId>&, const std::vector<NodeId>& after) {
+      BlockValues values = result.values;
+      for (size_t i = 0; i < after.size(); ++i) values.outputs[i].second = after[i];
+      check_.values(law.name, graph_, values);
+    };
+    const Rewriting rewriting = engine.run(result.values.roots(), result.choices.laws, step);
+    for (size_t i = 0; i < rewriting.roots.size(); ++i) result.values.outputs[i].second = rewriting.roots[i];
+    result.sites = rewriting.sites;
+    for (const NodeId gemm : rewriting.folded) forced.push_back(fold_key(gemm));
+    exhausted_ = exhausted_ || !rewriting.settled;
+  }
+
+  /// GEMMs whose column factors may go to either side, as they were before factors were placed.
   std::vector<NodeId> foldable(const Attempt& from) const {
     std::vector<NodeId> gemms;
+    if (!from.hosting) return gemms;
     for (const HostKernel& kernel : from.hosting->kernels) {
-      if (kernel.accumulator == kNoNode) continue;
-      const Node& node = graph_[kernel.accumulator];
-      const bool has = std::any_of(node.args.begin(), node.args.end(),
-                                   [&](NodeId arg) { return !meet(graph_[arg].dims, node.dims); });
-      if (has) gemms.push_back(kernel.accumulator);
+      if (kernel.accumulator == kNoNode || fold_key(kernel.accumulator).columns.empty()) continue;
+      const auto origin = from.moved.find(kernel.accumulator);
+      gemms.push_back(origin == from.moved.end() ? kernel.accumulator : origin->second);
     }
     return gemms;
   }
 
-  Attempt descend(Choices start) {
+  static bool folds(const Choices& choices, NodeId gemm) {
+    const auto it = choices.fold.find(gemm);
+    return it == choices.fold.end() || it->second;
+  }
+
+  /// All choices that differ from `from` in one decision.
+  std::vector<Choices> neighbours(const Attempt& from) const {
+    std::vector<Choices> all;
+    for (const NodeId gemm : foldable(from)) {
+      all.push_back(from.choices);
+      all.back().fold[gemm] = !folds(from.choices, gemm);
+    }
+    for (const auto& [site, ways] : from.sites) {
+      const auto taken = from.choices.laws.find(site);
+      const int now = taken == from.choices.laws.end() ? 0 : taken->second;
+      for (int way = 0; way < ways; ++way) {
+        if (way == now) continue;
+        all.push_back(from.choices);
+        all.back().laws[site] = way;
+      }
+    }
+    return all;
+  }
+
+  bool better(const Attempt& candidate, const Attempt& best) const {
+    if (!candidate.hosting) return false;
+    return !best.hosting || candidate.seconds() < best.seconds() - kSecondsApart;
+  }
+
+  void take_if_better(Attempt& best, Attempt candidate) const {
+    if (better(candidate, best)) best = std::move(candidate);
+  }
+
+  Attempt descend(const Choices& start) {
     Attempt best = attempt(start);
-    bool better = options_.rewrites && best.hosting != nullptr;
-    while (better && replans_ < kMostReplans) {
-      better = false;
-      for (const NodeId gemm : foldable(best)) {
-        Choices other = best.choices;
-        const auto it = other.fold.find(gemm);
-        other.fold[gemm] = it == other.fold.end() ? false : !it->second;
+    bool improved = true;
+    while (improved && may_search()) {
+      improved = false;
+      for (const Choices& other : neighbours(best)) {
+        if (!may_search()) break;
         Attempt candidate = attempt(other);
-        if (!candidate.hosting || candidate.costs.seconds >= best.costs.seconds - 1e-9) continue;
+        if (!better(candidate, best)) continue;
         best = std::move(candidate);
-        better = true;
+        improved = true;
         break;
       }
     }
     return best;
   }
 
+  void report_laws(const Attempt& best, Plan& plan) const {
+    // A law that was undone later is not in the plan: factors that were placed early never left.
+    std::vector<NodeId> roots = best.values.roots();
+    for (const HostKernel& kernel : best.hosting->kernels) {
+      roots.insert(roots.end(), kernel.operands.begin(), kernel.operands.end());
+    }
+    std::vector<LawEntry> entries = algebra_.log();
+    const auto moves = planner_moves(algebra_, *best.hosting, best.costs);
+    entries.insert(entries.end(), moves.begin(), moves.end());
+    plan.laws = law_uses(block_, graph_, entries, roots);
+  }
+
+  void report(const Attempt& best, const Choices& other, bool taken, const Law& law, std::string what, Span span,
+              Plan& plan) {
+    const Attempt alternative = attempt(other);
+    const double seconds = alternative.hosting ? alternative.seconds() : -1;
+    plan.decisions.push_back({.law = std::string(law.name),
+                              .what = std::move(what),
+                              .span = span,
+                              .taken = taken,
+                              .seconds_if_taken = taken ? best.seconds() : seconds,
+                              .seconds_if_not = taken ? seconds : best.seconds()});
+  }
+
   void report_decisions(const Attempt& best, Plan& plan) {
     for (const NodeId gemm : foldable(best)) {
       Choices other = best.choices;
-      const auto it = other.fold.find(gemm);
-      const bool folded = it == other.fold.end() || it->second;
-      other.fold[gemm] = !folded;
-      const Attempt alternative = attempt(other);
+      other.fold[gemm] = !folds(best.choices, gemm);
       std::string factors;
-      for (const NodeId arg : graph_[gemm].args) {
-        if (meet(graph_[arg].dims, graph_[gemm].dims)) continue;
+      for (const NodeId arg : fold_key(gemm).columns) {
         factors += (factors.empty() ? "" : ", ") + describe(block_, graph_, arg);
       }
-      const double other_seconds = alternative.hosting ? alternative.costs.seconds : -1;
-      plan.decisions.push_back({.what = "fold " + factors + " into the weights of " + describe(block_, graph_, gemm),
-                                .taken = folded,
-                                .seconds_if_taken = folded ? best.costs.seconds : other_seconds,
-                                .seconds_if_not = folded ? other_seconds : best.costs.seconds});
+      report(best, other, folds(best.choices, gemm), kColumnFactor,
+             "fold " + factors + " into the weights of " + describe(block_, graph_, gemm), graph_[gemm].span, plan);
+    }
+    for (const auto& [site, ways] : best.sites) {
+      const auto& [law, node] = site;
+      const auto it = best.choices.laws.find(site);
+      const int now = it == best.choices.laws.end() ? 0 : std::min(it->second, ways - 1);
+      const bool taken = now != ways - 1;  // the last alternative leaves the value as it is, or is the least preferred
+      Choices other = best.choices;
+      other.laws[site] = taken ? ways - 1 : 0;
+      report(best, other, taken, *law, std::string(law->name) + " in " + describe(block_, graph_, node),
+             graph_[node].span, plan);
     }
   }
 
@@ -165,19 +314,25 @@ class Search {
   DimFacts facts_;
   Graph graph_;
   Algebra algebra_;
+  const Law* dropped_;
+  PassCheck check_;
   BlockValues values_;
+  std::set<int> late_;
   int replans_ = 0;
+  int64_t looked_at_ = 0;
+  bool exhausted_ = false;
 };
 
 }  // namespace
 
 bool plan_block(const Program& block, const PlanOptions& options, Plan& plan, Diagnostics& diagnostics) {
-  std::string failure;
-  Search search(block, options);
-  Span span = block.span;
-  if (search.run(plan, failure, span)) return true;
-  diagnostics.report(DiagId::E0360, span, {block.name, failure});
-  return false;
+  const Law* dropped = options.drop_law.empty() ? nullptr : find_law(options.drop_law);
+  if (dropped == nullptr && !options.drop_law.empty()) {
+    diagnostics.report(DiagId::E0360, block.span, {block.name, "there is no law `" + options.drop_law + "`"}).way_out =
+        "`codac explain` names the laws that a plan uses";
+    return false;
+  }
+  return Search(block, options, dropped).run(plan, diagnostics);
 }
 
 }  // namespace coda

@@ -1,6 +1,7 @@
 #include "compiler/plan/storage.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/plan/min_cut.h"
 
@@ -17,13 +18,18 @@ class Storage {
       : algebra_(algebra), graph_(algebra.graph()), block_(block), hosting_(hosting), machine_(machine) {}
 
   CostedPlan run() {
-    cut();
+    // What is kept is computed somewhere, from what is kept then too.
+    for (size_t before = 0; before != hosting_.stored.size() + 1;) {
+      before = hosting_.stored.size() + 1;
+      cut();
+    }
     CostedPlan plan;
+    for (size_t k = 0; k < hosting_.kernels.size(); ++k) plan.traffic.push_back(count(static_cast<int>(k)));
+    statistics(plan.traffic);
     for (size_t k = 0; k < hosting_.kernels.size(); ++k) {
-      plan.traffic.push_back(count(static_cast<int>(k)));
-      plan.bytes += plan.traffic.back().bytes;
-      plan.flops += plan.traffic.back().flops;
-      plan.seconds += plan.traffic.back().seconds;
+      plan.bytes += plan.traffic[k].bytes;
+      plan.flops += plan.traffic[k].flops;
+      plan.seconds += plan.traffic[k].seconds;
     }
     return plan;
   }
@@ -68,7 +74,7 @@ class Storage {
         computed.insert(node);
         continue;
       }
-      const bool elsewhere = user != kNoNode && (hosting_.is_source(node) || (given(node) && home(node) != k));
+      const bool elsewhere = user != kNoNode && (hosting_.is_source(node) || (given(node) && home(node) < k));
       if (elsewhere) {
         needed[node].push_back(user);
         continue;
@@ -124,6 +130,7 @@ class Storage {
   KernelTraffic count(int k) const {
     const HostKernel& kernel = hosting_.kernels[static_cast<size_t>(k)];
     KernelTraffic traffic;
+    if (kernel.kind == KernelKind::External) return traffic;
     std::set<NodeId> computed, light;
     std::map<NodeId, std::vector<NodeId>> needed;
     walk(
@@ -144,11 +151,8 @@ class Storage {
       if (home(node) == k) traffic.stores.push_back(node);
     }
     for (const NodeId node : traffic.stores) moved += bytes(node);
-    for (const NodeId host : kernel.hosts) {
-      const bool in_tile = !algebra_.wide(host) && hosting_.known_after(host) != k;
-      if (host != kernel.accumulator && hosting_.is_statistic(host) && !in_tile) traffic.statistics.push_back(host);
-    }
     traffic.light = {light.begin(), light.end()};
+    traffic.computed = {computed.begin(), computed.end()};
     if (kernel.accumulator != kNoNode) {
       std::vector<NamedDim> all;
       for (const NodeId side : kernel.operands) all = set_union(all, graph_[side].dims);
@@ -160,6 +164,35 @@ class Storage {
     traffic.bytes = moved;
     if (kernel.kind == KernelKind::RowWise && weights_only(kernel)) traffic.bytes = traffic.seconds = 0;
     return traffic;
+  }
+
+  /// Each kernel leaves its statistics to others; those it finishes and uses by itself only if others use them too.
+  void statistics(std::vector<KernelTraffic>& traffic) const {
+    std::vector<std::set<NodeId>> used;
+    for (const KernelTraffic& one : traffic) {
+      const auto below = topological(graph_, one.light);
+      used.emplace_back(below.begin(), below.end());
+    }
+    used.emplace_back();  // outputs made of light values alone, after all kernels
+    for (const auto& [param, value] : hosting_.values().outputs) {
+      if (algebra_.wide(value)) continue;
+      const double after = std::ceil(hosting_.known_after(value));
+      for (const NodeId below : topological(graph_, {value})) {
+        used[after < 0 ? traffic.size() : static_cast<size_t>(after)].insert(below);
+      }
+    }
+    for (size_t k = 0; k < traffic.size(); ++k) {
+      const HostKernel& kernel = hosting_.kernels[k];
+      for (const NodeId host : kernel.hosts) {
+        if (host == kernel.accumulator || !hosting_.is_statistic(host)) continue;
+        bool wanted = algebra_.wide(host) || hosting_.known_after(host) == static_cast<double>(k);
+        for (size_t other = 0; other < used.size(); ++other) {
+          wanted = wanted ||
+                   (other != k && used[other].contains(host) && !light_computed_here(host, static_cast<int>(other)));
+        }
+        if (wanted) traffic[k].statistics.push_back(host);
+      }
+    }
   }
 
   bool weights_only(const HostKernel& kernel) const {

@@ -11,6 +11,7 @@ struct KernelTraffic {
   std::vector<NodeId> stores;      ///< wide values written
   std::vector<NodeId> statistics;  ///< reductions hosted here that others use
   std::vector<NodeId> light;       ///< light values used here
+  std::vector<NodeId> computed;    ///< wide values computed here
   double bytes = 0, flops = 0, seconds = 0;
 };
 

@@ -1,14 +1,13 @@
-// A plan as text: what each kernel reads, multiplies, reduces and writes, and what was weighed.
+// A plan as text: what each kernel reads, multiplies, reduces and writes, what was weighed, and by which laws.
 #include <cstdio>
 
 #include "compiler/epilogue/describe.h"
-#include "compiler/plan/plan.h"
+#include "compiler/plan/report.h"
+#include "dsl/source.h"
 
 namespace coda {
 
 namespace {
-
-constexpr const char* kKindNames[] = {"gemm", "row-wise", "once"};
 
 std::string number(const char* format, double value) {
   char text[64];
@@ -16,41 +15,59 @@ std::string number(const char* format, double value) {
   return text;
 }
 
-std::string dims_text(const std::vector<NamedDim>& dims) {
-  std::string text;
-  for (const auto& dim : dims) text += (text.empty() ? "" : ", ") + dim.name;
-  return "[" + text + "]";
-}
+std::string microseconds(double seconds) { return seconds < 0 ? "no plan" : number("%.1f us", seconds * 1e6); }
 
-}  // namespace
+class PlanText {
+ public:
+  PlanText(const Plan& plan, const PlanContext* context) : plan_(plan), context_(context) {}
 
-std::string to_text(const Plan& plan) {
-  std::string text = "plan " + plan.name + ": " + std::to_string(plan.kernels.size()) + " kernels, " +
-                     number("%.0f MB", plan.bytes / 1e6) + ", " + number("%.2f TFLOP", plan.flops / 1e12) + ", about " +
-                     number("%.0f us", plan.seconds * 1e6) + " (" + std::to_string(plan.replans) + " plans weighed)\n";
-  for (size_t k = 0; k < plan.kernels.size(); ++k) {
-    const PlanKernel& kernel = plan.kernels[k];
-    text += "K" + std::to_string(k) + " " + kKindNames[static_cast<size_t>(kernel.kind)] + ", " +
-            number("%.0f MB", kernel.bytes / 1e6) + ", " + number("%.0f us", kernel.seconds * 1e6) + "\n";
-    for (size_t p = 0; p < kernel.program.params.size(); ++p) {
-      const Param& param = kernel.program.params[p];
-      if (param.role == Param::Role::Out) continue;
-      text += "  reads " + param.name + dims_text(param.dims) + "\n";
+  std::string run() {
+    text_ = "plan " + plan_.name + ": " + std::to_string(plan_.kernels.size()) + " kernels, " +
+            number("%.0f MB", plan_.bytes / 1e6) + ", " + number("%.2f TFLOP", plan_.flops / 1e12) + ", about " +
+            number("%.0f us", plan_.seconds * 1e6) + " (" + std::to_string(plan_.replans) + " plans weighed" +
+            (plan_.exhausted ? ", then the search stopped" : "") + ")\n";
+    for (size_t k = 0; k < plan_.kernels.size(); ++k) kernel(k);
+    for (const auto& decision : plan_.decisions) {
+      text_ += (decision.taken ? "taken: " : "refused: ") + decision.what + at(decision.span) + " (" +
+               microseconds(decision.seconds_if_taken) + " if taken, " + microseconds(decision.seconds_if_not) +
+               " if not)\n";
+    }
+    for (const auto& law : plan_.laws) {
+      text_ += "law " + law.law + at(law.span) + ": " + law.detail + "\n";
+    }
+    for (const auto& rounding : plan_.roundings) text_ += "rounding " + rounding + "\n";
+    return std::move(text_);
+  }
+
+ private:
+  void kernel(size_t k) {
+    const PlanKernel& kernel = plan_.kernels[k];
+    text_ += "K" + std::to_string(k) + " " + kind_name(kernel.kind) + ", " + number("%.0f MB", kernel.bytes / 1e6) +
+             ", " + number("%.0f us", kernel.seconds * 1e6) + "\n";
+    for (const Param& param : kernel.program.params) {
+      if (param.role != Param::Role::Out) text_ += "  reads " + tensor_text(param.name, param.dims) + "\n";
     }
     for (const auto& output : kernel.program.outputs) {
       const Param& param = kernel.program.params[static_cast<size_t>(output.param)];
-      text += "  writes " + param.name + dims_text(param.dims) + " = " +
-              describe(kernel.program, kernel.program.graph, output.value) + "\n";
+      text_ += "  writes " + tensor_text(param.name, param.dims) + " = " +
+               describe(kernel.program, kernel.program.graph, output.value) + "\n";
     }
-    for (const auto& wait : kernel.waits) text += "  own pass: it waits for " + wait + "\n";
+    if (const std::string why = own_pass_text(kernel); !why.empty()) text_ += "  own pass: " + why + "\n";
   }
-  for (const auto& decision : plan.decisions) {
-    text += (decision.taken ? "taken: " : "refused: ") + decision.what + " (" +
-            number("%.1f us", decision.seconds_if_taken * 1e6) + " if taken, " +
-            number("%.1f us", decision.seconds_if_not * 1e6) + " if not)\n";
+
+  std::string at(Span span) const {
+    const std::string place = context_ == nullptr ? "" : place_text(context_->sources, span);
+    return place.empty() ? "" : " at " + place;
   }
-  for (const auto& law : plan.laws) text += "law " + law.law + ": " + law.detail + "\n";
-  return text;
-}
+
+  const Plan& plan_;
+  const PlanContext* context_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string to_text(const Plan& plan) { return PlanText(plan, nullptr).run(); }
+std::string to_text(const Plan& plan, const PlanContext& context) { return PlanText(plan, &context).run(); }
 
 }  // namespace coda

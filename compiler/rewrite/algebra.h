@@ -1,14 +1,18 @@
 // The normal form that makes laws short, as constructors over the tensor IR: products are flat, a factor that lacks a
-// summed dimension stands outside its sum (FACTOR-OUT), unrelated sums are taken apart (COMPONENTS), a dimension that
-// one factor owns is summed on that factor (SINGLE-OWNER), sums of sums are one (NEST), index maps go down to inputs
-// and contractions. Exact over the reals. A wide sum is an anchor: it stays one value for all its users.
+// summed dimension stands outside its sum, unrelated sums are taken apart, a dimension that one factor owns is summed
+// on that factor, sums of sums are one, index maps go down to inputs and contractions. Exact over the reals. A wide sum
+// is an anchor: it stays one value for all its users. Each of these is a law of the table: it can be dropped, and is
+// logged.
 #pragma once
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "compiler/epilogue/dim_facts.h"
 #include "compiler/ir/graph.h"
+#include "compiler/ops/algebraic.h"
+#include "compiler/rewrite/law.h"
 #include "compiler/rewrite/sizes.h"
 
 namespace coda {
@@ -20,7 +24,9 @@ struct Term {
 
 class Algebra {
  public:
-  Algebra(Graph& graph, const SizeHints& sizes, const DimFacts& facts) : graph_(graph), sizes_(sizes), facts_(facts) {}
+  /// `dropped`: a law to do without.
+  Algebra(Graph& graph, const SizeHints& sizes, const DimFacts& facts, const Law* dropped = nullptr)
+      : graph_(graph), sizes_(sizes), facts_(facts), dropped_(dropped) {}
 
   /// Sum over `over` of the product of `factors`.
   NodeId product(std::vector<NodeId> factors, std::vector<NamedDim> over = {}, Span span = {});
@@ -41,6 +47,10 @@ class Algebra {
   /// The factors of a product without a sum, or the node itself.
   std::vector<NodeId> factors(NodeId node) const;
 
+  /// Never below 0 (above 0) for any values of the inputs, where no extent is 0 and nothing overflows.
+  bool not_negative(NodeId node) const { return sign(node) >= Sign::NonNegative; }
+  bool positive(NodeId node) const { return sign(node) == Sign::Positive; }
+
   bool wide(NodeId node) const { return sizes_.wide(graph_[node]); }
   /// Does one factor have all the dimensions? Then the contraction is a reduction of a product of one shape.
   bool covering(const Node& contraction) const;
@@ -51,19 +61,37 @@ class Algebra {
   const Graph& graph() const { return graph_; }
   const SizeHints& sizes() const { return sizes_; }
 
+  bool on(const Law& law) const { return &law != dropped_; }
+  /// Logs that `law` made `witness`; gives it back.
+  NodeId note(const Law& law, NodeId witness, std::vector<std::pair<const char*, NodeId>> bindings, Span span);
+  const std::vector<LawEntry>& log() const { return log_; }
+
  private:
+  enum class Sign : uint8_t { Unknown, NonNegative, Positive };
+
   NodeId scaled(double coefficient, NodeId node, Span span);
   NodeId summed(std::vector<NodeId> factors, std::vector<NamedDim> over, Span span);
+  /// A sum over connected factors that all have a summed dimension.
+  NodeId connected(std::vector<NodeId> factors, const std::vector<NamedDim>& over, Span span);
+  void cancel(std::vector<NodeId>& factors, Span span);
+  NodeId put_view(const Node& put, const NamedDim& dim, const AffineMap& map, Span span);
+  Sign sign(NodeId node) const;
+  Sign sign_of(const Node& node) const;
 
   Graph& graph_;
   const SizeHints& sizes_;
   const DimFacts& facts_;
+  const Law* dropped_;
+  std::vector<LawEntry> log_;
+  std::set<std::pair<const Law*, NodeId>> logged_;
+  mutable std::map<NodeId, Sign> signs_;
 };
 
 /// The nodes below `roots`, arguments first, each once.
 std::vector<NodeId> topological(const Graph& graph, const std::vector<NodeId>& roots);
 
 // Sets of named dimensions, kept sorted by name.
+std::vector<NamedDim> all_dims(const Graph& graph, const std::vector<NodeId>& nodes);
 std::vector<NamedDim> intersection(const std::vector<NamedDim>& a, const std::vector<NamedDim>& b);
 std::vector<NamedDim> difference(const std::vector<NamedDim>& a, const std::vector<NamedDim>& b);
 std::vector<NamedDim> set_union(const std::vector<NamedDim>& a, const std::vector<NamedDim>& b);

@@ -5,6 +5,12 @@
 
 namespace coda {
 
+std::vector<NamedDim> all_dims(const Graph& graph, const std::vector<NodeId>& nodes) {
+  std::vector<NamedDim> all;
+  for (const NodeId node : nodes) all = set_union(all, graph[node].dims);
+  return all;
+}
+
 std::vector<NamedDim> intersection(const std::vector<NamedDim>& a, const std::vector<NamedDim>& b) {
   std::vector<NamedDim> both;
   std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));

@@ -26,7 +26,10 @@ class SizeHints {
 
   /// Values of fewer elements (row and column vectors, scalars) are light: each consumer recomputes them.
   double wide_from = 1;
-  bool wide(const std::vector<NamedDim>& dims) const { return elements(dims) >= wide_from; }
+  bool vectors_are_light = false;  ///< beside a GEMM, however long
+  bool wide(const std::vector<NamedDim>& dims) const {
+    return elements(dims) >= wide_from && (dims.size() > 1 || !vectors_are_light);
+  }
   bool wide(const Node& node) const { return wide(node.dims); }
 
  private:

@@ -5,6 +5,7 @@
 #include "compiler/plan/plan.h"
 #include "dsl/diagnostics.h"
 #include "execute.h"
+#include "shape.h"
 
 namespace coda::test {
 
@@ -40,21 +41,6 @@ const Bindings kLarge{{"T", 8192}, {"D", 4096}, {"A", 4096}, {"F", 14336},
                       {"N", 6144}, {"Hq", 32},  {"Hk", 8},   {"Dh", 128}};
 const Bindings kSmall{{"T", 5}, {"D", 6}, {"A", 7}, {"F", 3}, {"N", 9}, {"Hq", 3}, {"Hk", 2}, {"Dh", 8}};
 
-struct Shape {
-  int gemms = 0, row_wise = 0, once = 0;
-  bool operator==(const Shape&) const = default;
-};
-
-Shape shape_of(const Plan& plan) {
-  Shape shape;
-  for (const auto& kernel : plan.kernels) {
-    shape.gemms += kernel.kind == KernelKind::Gemm;
-    shape.row_wise += kernel.kind == KernelKind::RowWise;
-    shape.once += kernel.kind == KernelKind::Once;
-  }
-  return shape;
-}
-
 void expect(const std::string& text, const Shape& wanted, const Bindings& small = kSmall) {
   const Compiled compiled = compile(text);
   INFO(compiled.diagnostics);
@@ -62,15 +48,15 @@ void expect(const std::string& text, const Shape& wanted, const Bindings& small 
   SourceMap sources;
   Diagnostics diagnostics(sources);
   Plan plan;
-  REQUIRE(plan_block(*compiled.program, {.sizes = kLarge}, plan, diagnostics));
+  REQUIRE(plan_block(*compiled.program, {.sizes = kLarge, .verify = true}, plan, diagnostics));
   INFO(to_text(plan));
+  CHECK(odd_kernel(plan) == "");
   const Shape shape = shape_of(plan);
   CHECK(shape.gemms == wanted.gemms);
   CHECK(shape.row_wise == wanted.row_wise);
   CHECK(shape.once == wanted.once);
   for (uint32_t seed = 1; seed <= 2; ++seed) {
-    CHECK(worst_error(run_source(*compiled.program, small, seed), run_plan(*compiled.program, plan, small, seed)) <
-          1e-5);
+    CHECK(worst_error(*compiled.program, plan, small, seed) < 1e-5);
   }
 }
 

@@ -2,6 +2,7 @@
 // plan of a block.
 #include <cstdio>
 
+#include "compiler/plan/report.h"
 #include "tools/codac/command.h"
 #include "tools/codac/compile_options.h"
 #include "tools/codac/report.h"
@@ -12,11 +13,29 @@ namespace {
 struct ExplainOptions {
   CompileOptions compile;
   std::string arch = "sm_90a";
+  std::string format = "text";
+  std::string without_law;
+  bool verify = false;
 };
 
+/// The plan, made again for the report: a law may be left out, and each pass be checked.
+int explain_plan(const ExplainOptions& options, const Bindings& sizes, Compilation& compilation) {
+  const PlanOptions wanted{.sizes = sizes, .drop_law = options.without_law, .verify = options.verify};
+  Plan plan;
+  const bool planned = plan_block(*compilation.program, wanted, plan, *compilation.diagnostics);
+  options.compile.report(compilation);
+  if (!planned) return kExitProgram;
+  const PlanContext context{*compilation.sources, wanted};
+  const std::string report = options.format == "json"   ? to_json(plan, context)
+                             : options.format == "html" ? to_html(plan, context)
+                                                        : to_text(plan, context);
+  std::fputs(report.c_str(), stdout);
+  return kExitOk;
+}
+
 /// The plan, and how each of its kernels was compiled.
-int explain_block(const Compilation& compilation) {
-  std::fputs(to_text(*compilation.plan).c_str(), stdout);
+int explain_block(const Bindings& sizes, const Compilation& compilation) {
+  std::fputs(to_text(*compilation.plan, {*compilation.sources, {.sizes = sizes}}).c_str(), stdout);
   for (size_t k = 0; k < compilation.kernels.size(); ++k) {
     const Compilation& kernel = compilation.kernels[k];
     if (kernel.image) std::fputs(explain_code("K" + std::to_string(k), *kernel.image).c_str(), stdout);
@@ -27,9 +46,15 @@ int explain_block(const Compilation& compilation) {
 int explain(const ExplainOptions& options) {
   auto request = options.compile.request(options.arch, Stage::Assemble);
   if (!request) return kExitUsage;
+  if (options.format != "text" || !options.without_law.empty() || options.verify) {
+    request->stage = Stage::Elaborate;
+    Compilation elaborated = compile(*request);
+    if (elaborated.program && elaborated.program->is_block) return explain_plan(options, request->bindings, elaborated);
+    request->stage = Stage::Assemble;
+  }
   Compilation compilation = compile(*request);
   options.compile.report(compilation);
-  if (compilation.plan) return explain_block(compilation);
+  if (compilation.plan) return explain_block(request->bindings, compilation);
   if (!compilation.ok()) return kExitProgram;
   std::fputs(explain_kernel(*compilation.epilogue, request->bindings).c_str(), stdout);
   if (compilation.image) std::fputs(explain_code("code", *compilation.image).c_str(), stdout);
@@ -45,6 +70,10 @@ void add_explain(CLI::App& app, Action& action) {
   auto options = std::make_shared<ExplainOptions>();
   options->compile.add_to(*command);
   command->add_option("--arch", options->arch, "what to compile for")->check(CLI::IsMember({"host", "sm_90a"}));
+  command->add_option("--format", options->format, "of a block's plan: text, json, or one html page with a picture")
+      ->check(CLI::IsMember({"text", "json", "html"}));
+  command->add_option("--without-law", options->without_law, "plan a block without this law, to see what it is worth");
+  command->add_flag("--verify", options->verify, "interpret the block before and after every law, at small sizes");
   command->callback([options, &action] { action = [options] { return explain(*options); }; });
 }
 

@@ -1,0 +1,43 @@
+// A plan for people and tools: readable text, JSON, and one self-contained HTML page with a picture.
+#pragma once
+
+#include <string>
+
+#include "compiler/plan/plan.h"
+
+namespace coda {
+
+class SourceMap;
+
+/// What a report says beside the plan itself.
+struct PlanContext {
+  const SourceMap& sources;  ///< laws are shown at the user's lines
+  PlanOptions options;       ///< that the plan was made with: sizes and rates
+};
+
+std::string to_text(const Plan& plan, const PlanContext& context);
+std::string to_json(const Plan& plan, const PlanContext& context);
+std::string to_html(const Plan& plan, const PlanContext& context);
+
+/// A roofline of one kernel, or of all of them: seconds if nothing but the memory, or the tensor cores, were limits.
+struct Roofline {
+  double memory_seconds = 0, compute_seconds = 0;
+  const char* bound() const { return memory_seconds > compute_seconds ? "memory" : "compute"; }
+};
+Roofline roofline(double bytes, double flops, const MachineModel& machine);
+
+const char* kind_name(KernelKind kind);
+/// "x[T, D]"
+std::string tensor_text(const std::string& name, const std::vector<NamedDim>& dims);
+/// "block.coda:7", or nothing where a span has no file.
+std::string place_text(const SourceMap& sources, Span span);
+/// The line of the source a span begins in, without blanks around it.
+std::string line_text(const SourceMap& sources, Span span);
+/// Why a kernel is a pass of its own: the sentences of `explain`.
+std::string own_pass_text(const PlanKernel& kernel);
+/// The most bytes of its own tensors that a plan keeps at one time.
+double kept_bytes(const Plan& plan, const Bindings& sizes);
+/// Bytes of a tensor under the sizes.
+double tensor_bytes(const PlanTensor& tensor, const Bindings& sizes);
+
+}  // namespace coda

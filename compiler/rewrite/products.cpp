@@ -1,0 +1,130 @@
+// Products and sums of products in normal form.
+#include <algorithm>
+
+#include "compiler/rewrite/algebra.h"
+
+namespace coda {
+
+NodeId Algebra::product(std::vector<NodeId> wanted, std::vector<NamedDim> over, Span span) {
+  for (const NamedDim& dim : std::vector<NamedDim>(over)) {  // a sum over a dimension of one element is that element
+    const bool one = facts_.at_most(dim.extent, Dim(1)) && facts_.at_most(Dim(1), dim.extent);
+    if (!one || !on(kSumOverOne)) continue;
+    over = difference(over, {dim});
+    for (NodeId& factor : wanted) {
+      const NodeId whole = factor;
+      factor = view(factor, dim, {}, span);
+      if (factor != whole) note(kSumOverOne, factor, {{"x", whole}}, span);
+    }
+  }
+  double coefficient = 1;
+  std::vector<NodeId> flat;
+  auto push = [&](auto& self, NodeId id) -> void {
+    const Node node = graph_[id];
+    if (node.kind == NodeKind::Constant && node.num_class == NumClass::Real) {
+      coefficient *= node.value;
+    } else if (node.kind == NodeKind::Sum && node.args.size() == 1) {
+      coefficient *= node.coefficients[0];
+      self(self, node.args[0]);
+    } else if (node.kind == NodeKind::Contract && node.over.empty()) {
+      for (const NodeId arg : node.args) self(self, arg);
+    } else {
+      flat.push_back(id);
+    }
+  };
+  for (const NodeId factor : wanted) push(push, factor);
+  if (on(kCancel)) cancel(flat, span);
+  const auto present = all_dims(graph_, flat);
+  for (const NamedDim& dim : difference(over, present)) {  // summing a constant counts its elements
+    flat.push_back(graph_.apply(find_op("to_real"), {graph_.extent(dim.extent)}));
+    note(kSumOfConstant, flat.back(), {}, span);
+  }
+  over = intersection(over, present);
+  const NodeId result = over.empty() ? graph_.contract(flat, {}, span) : summed(flat, over, span);
+  return coefficient == 1 ? result : scaled(coefficient, result, span);
+}
+
+void Algebra::cancel(std::vector<NodeId>& factors, Span span) {
+  for (size_t i = 0; i < factors.size();) {
+    const Node node = graph_[factors[i]];
+    const bool inverse = node.kind == NodeKind::Apply && node.op == reciprocal_op() && positive(node.args[0]);
+    const auto it = inverse ? std::find(factors.begin(), factors.end(), node.args[0]) : factors.end();
+    if (it == factors.end()) {
+      ++i;
+      continue;
+    }
+    note(kCancel, node.args[0], {{"a", node.args[0]}}, span);
+    const auto other = it - factors.begin(), self = static_cast<ptrdiff_t>(i);
+    factors.erase(factors.begin() + std::max(other, self));
+    factors.erase(factors.begin() + std::min(other, self));
+    i = 0;
+  }
+}
+
+NodeId Algebra::summed(std::vector<NodeId> flat, std::vector<NamedDim> over, Span span) {
+  std::sort(flat.begin(), flat.end());
+  std::vector<NodeId> outside, inside, rest;
+  for (const NodeId factor : flat) (meet(graph_[factor].dims, over) ? rest : outside).push_back(factor);
+  if (!on(kFactorOut)) std::swap(outside, inside);
+
+  // Components of factors that share summed dimensions.
+  std::vector<std::vector<NodeId>> components;
+  for (const NodeId factor : rest) {
+    std::vector<NodeId> merged{factor};
+    std::erase_if(components, [&](const std::vector<NodeId>& component) {
+      const bool joined = std::any_of(component.begin(), component.end(), [&](NodeId other) {
+        return meet(intersection(graph_[factor].dims, graph_[other].dims), over);
+      });
+      if (joined) merged.insert(merged.end(), component.begin(), component.end());
+      return joined;
+    });
+    components.push_back(merged);
+  }
+  if (!on(kSeparateSums) && components.size() > 1) components = {rest};
+  components.front().insert(components.front().end(), inside.begin(), inside.end());
+  if (outside.empty() && components.size() == 1) return connected(components[0], over, span);
+
+  const bool several = components.size() > 1;
+  const std::vector<NodeId> left = outside;
+  for (const auto& component : components) {
+    const NodeId sum = connected(component, intersection(over, all_dims(graph_, component)), span);
+    // A sum of one wide factor takes its coefficient along; the witness is what is left to sum.
+    const auto parts = terms(sum);
+    if (several) note(kSeparateSums, parts[0].node, {{"a", component[0]}}, span);
+    for (const NodeId factor : left) {
+      if (!graph_[factor].dims.empty()) note(kFactorOut, parts[0].node, {{"r", factor}, {"a", parts[0].node}}, span);
+    }
+    outside.push_back(sum);
+  }
+  return product(outside, {}, span);
+}
+
+NodeId Algebra::connected(std::vector<NodeId> rest, const std::vector<NamedDim>& over, Span span) {
+  std::sort(rest.begin(), rest.end());
+  if (rest.size() > 1) {  // a dimension that one factor owns is summed on it first
+    for (const NamedDim& dim : over) {
+      const auto has = [&](NodeId factor) { return graph_[factor].has_dim(dim.name); };
+      if (!on(kLinearReduction) || std::count_if(rest.begin(), rest.end(), has) != 1) continue;
+      const auto owner = std::find_if(rest.begin(), rest.end(), has);
+      const NodeId whole = *owner;
+      *owner = product({*owner}, {dim}, span);
+      note(kLinearReduction, terms(*owner)[0].node, {{"f", whole}}, span);
+      return product(rest, difference(over, {dim}), span);
+    }
+    return graph_.contract(rest, over, span);
+  }
+
+  const Node node = graph_[rest[0]];
+  if (node.kind == NodeKind::Contract && !node.over.empty() && on(kNestedSums)) {
+    const NodeId whole = product(node.args, set_union(over, node.over), span);
+    return note(kNestedSums, whole, {{"x", rest[0]}}, span);
+  }
+  if (node.kind == NodeKind::Put && meet({node.dim}, over) && on(kSumOfJoin)) {
+    std::vector<NamedDim> inner = difference(over, {node.dim});
+    for (const auto& term : node.map.terms) inner = set_union(inner, {term.dim});
+    const NodeId whole = product({node.args[0]}, inner, span);
+    return note(kSumOfJoin, terms(whole)[0].node, {{"x", node.args[0]}}, span);
+  }
+  return graph_.contract(rest, over, span);
+}
+
+}  // namespace coda
