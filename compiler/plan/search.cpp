@@ -73,9 +73,13 @@ class Search {
     Attempt best = descend({});
     if (options_.rewrites) {
       take_if_better(best, descend({.early = false}));
+      // Nothing distributed: a sum left alone may hold another, so this takes a few looks.
       Choices apart;
-      for (const auto& [site, ways] : best.sites) {
-        if (site.first == &kDistribute) apart.laws[site] = ways - 1;
+      for (bool more = true; more && may_search();) {
+        more = false;
+        for (const auto& [site, ways] : attempt(apart).sites) {
+          more = (site.first == &kDistribute && apart.laws.try_emplace(site, ways - 1).second) || more;
+        }
       }
       if (!apart.laws.empty()) take_if_better(best, descend(apart));
     }

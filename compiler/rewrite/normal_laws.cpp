@@ -73,20 +73,9 @@ LawCase sum_of_constant(CaseRandom& random) {
           {}};
 }
 
-LawCase sum_over_one(CaseRandom& random) {
-  const std::string f = random.pick({"x", "exp(x)", "2 * x"});
-  return {"block case(x: f32[T, D], w: f32[D, F]) -> (y: f32[T, F]) where D = 1 {\n  y = " + f + " @ w\n}\n",
-          [&] {
-            Bindings sizes = random.sizes({"T", "F"});
-            sizes["D"] = 1;
-            return sizes;
-          }(),
-          {}};
-}
-
 /// y = f(x, r) @ w, with an op that the front end writes in other words.
-LawCase through_gemm(CaseRandom& random, const char* op, bool with_row) {
-  const NamedDim t{"T", Dim::symbol("T")}, d{"D", Dim::symbol("D")}, f{"F", Dim::symbol("F")};
+LawCase through_gemm(CaseRandom& random, const char* op, bool with_row, const Dim& depth = Dim::symbol("D")) {
+  const NamedDim t{"T", Dim::symbol("T")}, d{"D", depth}, f{"F", Dim::symbol("F")};
   Program program;
   program.name = "case";
   program.is_block = true;
@@ -105,6 +94,8 @@ LawCase through_gemm(CaseRandom& random, const char* op, bool with_row) {
       {static_cast<int>(program.params.size()) - 1, program.graph.contract({scaled, w}, {d}), {}});
   return {"", random.sizes({"T", "D", "F"}), {}, program};
 }
+
+LawCase sum_over_one(CaseRandom& random) { return through_gemm(random, "tanh", false, Dim(1)); }
 
 LawCase quotient(CaseRandom& random) { return through_gemm(random, "div", true); }
 

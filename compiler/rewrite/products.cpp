@@ -17,10 +17,14 @@ NodeId Algebra::product(std::vector<NodeId> wanted, std::vector<NamedDim> over, 
     }
   }
   double coefficient = 1;
+  // A whole number among real factors is a coefficient like any other.
+  const bool real = std::any_of(wanted.begin(), wanted.end(), [&](NodeId id) {
+    return graph_[id].kind != NodeKind::Constant && graph_[id].num_class == NumClass::Real;
+  });
   std::vector<NodeId> flat;
   auto push = [&](auto& self, NodeId id) -> void {
     const Node node = graph_[id];
-    if (node.kind == NodeKind::Constant && node.num_class == NumClass::Real) {
+    if (node.kind == NodeKind::Constant && (node.num_class == NumClass::Real || real)) {
       coefficient *= node.value;
     } else if (node.kind == NodeKind::Sum && node.args.size() == 1) {
       coefficient *= node.coefficients[0];
