@@ -61,21 +61,22 @@ std::string reason_of(const PlanKernel& kernel) {
   return reason + ", and touches no GEMM";
 }
 
-/// Whether each kernel reads only what was there before it.
-bool in_order(const Program& block, const Plan& plan) {
+/// The first kernel that reads what none before it has written; -1 if none does.
+int reads_too_early(const Program& block, const Plan& plan, std::string& name) {
   std::vector<bool> written(plan.tensors.size());
   for (size_t p = 0; p < block.params.size(); ++p) written[p] = block.params[p].role != Param::Role::Out;
-  for (const PlanKernel& kernel : plan.kernels) {
+  for (size_t k = 0; k < plan.kernels.size(); ++k) {
+    const PlanKernel& kernel = plan.kernels[k];
     for (size_t i = 0; i < kernel.arguments.size(); ++i) {
-      if (kernel.program.params[i].role != Param::Role::Out && !written[static_cast<size_t>(kernel.arguments[i])]) {
-        return false;
-      }
+      const auto tensor = static_cast<size_t>(kernel.arguments[i]);
+      name = plan.tensors[tensor].name;
+      if (kernel.program.params[i].role != Param::Role::Out && !written[tensor]) return static_cast<int>(k);
     }
     for (const auto& output : kernel.program.outputs) {
       written[static_cast<size_t>(kernel.arguments[static_cast<size_t>(output.param)])] = true;
     }
   }
-  return true;
+  return -1;
 }
 
 /// Symbols that the parts of a regrouped dimension have: heads, and their size. Only those can make a plan another one.
@@ -112,9 +113,8 @@ class BlockLowering {
     if (!add({}, sizes_, *result_.diagnostics, all)) return all;
     if (all[0].failed == 0 && all[0].passes == 0) return all;
     Diagnostics scratch(*result_.sources);
-    const std::set<std::string> structural = structural_symbols(*all[0].program);
     for (const auto& symbol : request_.bindings) {
-      if (structural.contains(symbol.first)) add({symbol}, sizes_, scratch, all);
+      if (structural_.contains(symbol.first)) add({symbol}, sizes_, scratch, all);
     }
     if (all[0].failed > 0) {  // what is cheapest for small sizes may be no plan at all
       Bindings large = sizes_;
@@ -133,8 +133,10 @@ class BlockLowering {
   bool add(const Bindings& bound, const Bindings& sizes, Diagnostics& diagnostics, std::vector<Candidate>& all) {
     Candidate made;
     made.program = elaborate_(bound);
+    if (made.program) structural_ = structural_symbols(*made.program);
     if (!made.program || !plan_block(*made.program, {.sizes = sizes}, made.plan, diagnostics)) return false;
-    made.failed = !in_order(*made.program, made.plan);
+    std::string name;
+    made.failed = reads_too_early(*made.program, made.plan, name) >= 0;
     for (PlanKernel& kernel : made.plan.kernels) {
       join_parameters(kernel);
       made.kernels.push_back(lowered(kernel.program));
@@ -150,7 +152,7 @@ class BlockLowering {
     Compilation best = lowered_with(program);
     if (best.ok()) return best;
     for (const auto& [name, value] : request_.bindings) {
-      if (program.bound.contains(name)) continue;
+      if (program.bound.contains(name) || !structural_.contains(name)) continue;
       Program other = program;
       other.bound[name] = value;
       Compilation made = lowered_with(other);
@@ -174,12 +176,18 @@ class BlockLowering {
   const ElaborateBlock& elaborate_;
   Compilation& result_;
   Bindings sizes_;
+  std::set<std::string> structural_;
 };
 
 /// Says what keeps the kernels of `result` from being a plan that runs; true if nothing does.
 bool report(Compilation& result) {
   const Program& program = *result.program;
   std::string name;
+  if (const int early = reads_too_early(program, *result.plan, name); early >= 0) {
+    result.diagnostics->report(
+        DiagId::E0361, program.span,
+        {program.name, std::to_string(early), "it reads `" + name + "`, which no earlier kernel writes"});
+  }
   if (const int late = reads_too_late(program, *result.plan, name); late >= 0) {
     result.diagnostics->report(
         DiagId::E0361, program.span,
