@@ -8,9 +8,8 @@
 namespace coda::testing {
 
 struct BlockRun {
-  bool compiled = false;      ///< false: `message` holds the diagnostics
-  bool needs_a_pass = false;  ///< not compiled, because a kernel of the plan is no GEMM
-  bool right = false;         ///< equal to the reference within the derived bounds, twice the same bits
+  bool compiled = false;  ///< false: `message` holds the diagnostics
+  bool right = false;     ///< equal to the reference within the derived bounds, twice the same bits
   int kernels = 0;
   std::string message;
 };
