@@ -64,6 +64,7 @@ int most_chunks(const EpilogueProgram& epilogue, int vector) {
     visit(statistic.parts[0].columns);
     if (statistic.scope == StatScope::Column) words += statistic.reduction->state_size;
   }
+  if (reduces_within_elements(epilogue)) return 1;
   words = vector * (std::max(words, 1) + (taken_apart ? kCoordinates : 0));
   return std::clamp(kWords / words, 1, kMostChunks);
 }
