@@ -3,6 +3,8 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 
+#include <cstdint>
+
 #include "compiler/codegen/llvm_emitter.h"
 
 namespace coda {
@@ -25,6 +27,17 @@ class NvptxNumbers::Impl final : public LlvmEmitter {
   Val tanh_fast(Val a) override { return unit("tanh.approx.f32", a); }
   Val sin(Val a) override { return circular(a, 0); }
   Val cos(Val a) override { return circular(a, 1); }
+
+  /// Gathers compare an index with every column: x == base + k for many small k. In 32 bits, with what does not depend
+  /// on k shared by all, that is one instruction each instead of three.
+  Val compare(Compare relation, Val a, Val b, NumClass operand_class) override {
+    if (operand_class == NumClass::Int && (relation == Compare::Eq || relation == Compare::Ne)) {
+      Value* narrow = compare_distance(relation, value_of(a), value_of(b));
+      if (!narrow) narrow = compare_distance(relation, value_of(b), value_of(a));
+      if (narrow) return val_of(narrow);
+    }
+    return LlvmEmitter::compare(relation, a, b, operand_class);
+  }
 
   Value* encode(Value* value, DType dtype) override {
     llvm::Type* type = float_type(dtype);
@@ -54,6 +67,20 @@ class NvptxNumbers::Impl final : public LlvmEmitter {
   llvm::Type* float_type(DType dtype) {
     if (dtype == DType::BF16) return builder_.getBFloatTy();
     return dtype == DType::F16 ? builder_.getHalfTy() : nullptr;
+  }
+
+  /// x - base against k, where `sum` is base + k and k fits 31 bits; null where it is no such sum.
+  Value* compare_distance(Compare relation, Value* x, Value* sum) {
+    auto* add = llvm::dyn_cast<llvm::BinaryOperator>(sum);
+    if (!add || add->getOpcode() != llvm::Instruction::Add) return nullptr;
+    auto* k = llvm::dyn_cast<llvm::ConstantInt>(add->getOperand(1));
+    if (!k || k->isNegative() || k->getZExtValue() > INT32_MAX) return nullptr;
+    Value* distance = builder_.CreateSub(x, add->getOperand(0));
+    Value* is_near = builder_.CreateICmpULE(distance, builder_.getInt64(INT32_MAX));
+    Value* near = builder_.CreateTrunc(distance, builder_.getInt32Ty());
+    near = builder_.CreateSelect(is_near, near, builder_.getInt32(-1));
+    const auto predicate = relation == Compare::Eq ? llvm::CmpInst::ICMP_EQ : llvm::CmpInst::ICMP_NE;
+    return builder_.CreateICmp(predicate, near, builder_.getInt32(static_cast<uint32_t>(k->getZExtValue())));
   }
 
   /// One instruction of the special-function unit.

@@ -8,9 +8,9 @@ namespace {
 
 constexpr int kMostBytes = 16;
 /// Slices between a load and its use: enough for the L2's latency.
-constexpr int kSlicesAhead = 4;
+constexpr int kSlicesAhead = 8;
 /// 32-bit words that may be on their way ahead of their slice: what the accumulators leave of the registers.
-constexpr int kWordsAhead = 24;
+constexpr int kWordsAhead = 36;
 
 int floor_mod(int64_t a, int64_t b) { return static_cast<int>((a % b + b) % b); }
 

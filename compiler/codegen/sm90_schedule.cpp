@@ -16,8 +16,8 @@ constexpr bool kShared = false, kInTurn = true;
 constexpr Sm90Schedule kSchedules[] = {
     {"pingpong-128x192", 128, 192, 5, 1, 2, kInTurn, 16, 24, 240, 1.0},
     {"128x256", 128, 256, 4, 2, 2, kShared, 8, 40, 232, 0.995},
-    {"pingpong-64x256", 64, 256, 5, 1, 2, kInTurn, 16, 40, 232, 0.985},
-    {"pingpong-128x128", 128, 128, 6, 2, 2, kInTurn, 8, 40, 232, 0.98},
+    {"pingpong-64x256", 64, 256, 5, 1, 2, kInTurn, 16, 40, 232, 0.95},
+    {"pingpong-128x128", 128, 128, 6, 2, 2, kInTurn, 8, 40, 232, 0.96},
     {"128x256x1", 128, 256, 4, 1, 2, kShared, 8, 40, 232, 0.985},
     {"128x128", 128, 128, 6, 1, 2, kShared, 8, 40, 232, 0.95},
     {"128x64", 128, 64, 9, 1, 2, kShared, 16, 40, 232, 0.7},
@@ -37,7 +37,7 @@ constexpr int kElementBytes = 2;
 /// Multiply-adds of bf16 a cycle and SM.
 constexpr double kMacsPerCycle = 2048;
 /// Bytes of operands a cycle that an SM takes from L2, that it takes from memory, and that the whole memory gives.
-constexpr double kCacheBytes = 64, kMemoryBytes = 38, kAllMemoryBytes = 2690;
+constexpr double kCacheBytes = 82, kMemoryBytes = 38, kAllMemoryBytes = 2690;
 constexpr double kFillCycles = 1500;  // of the pipeline
 constexpr double kRoundCycles = 500;  // between tiles, unless consumers take turns
 /// Cycles in which the copy engine fills a row that lies outside the tensor.
@@ -75,7 +75,7 @@ std::optional<Sm90Schedule> fit_sm90_schedule(Sm90Schedule schedule, const Epilo
   const int wanted = schedule.tile_n;
   schedule.tile_n = static_cast<int>(wanted / multiple * multiple);
   // A narrower tile reads more for each multiplication.
-  schedule.efficiency *= 1 - 0.1 * (wanted - schedule.tile_n) / wanted;
+  schedule.efficiency *= 1 - 0.15 * (wanted - schedule.tile_n) / wanted;
   if (schedule.tile_n < std::min<int64_t>(kSmallestTileN, demand.multiple) || schedule.tile_n == 0) return std::nullopt;
   return schedule;
 }

@@ -24,7 +24,8 @@ Sm90Statistics::Sm90Statistics(Sm90Region& region, const Sm90StatLayout& layout,
     for (size_t p = 0; p < statistics[s].parts.size(); ++p) {
       const Statistic::Part& part = statistics[s].parts[p];
       if (part.region != region.index) continue;
-      Active active{&statistics[s], &part, layout.partials[s][p], scratch_end, {}, {}, {}};
+      Active active{
+          &statistics[s], &part, layout.partials[s][p], scratch_end, {}, {}, {}, single_term(statistics[s], part)};
       scratch_end += sm90_exchange_bytes(statistics[s], region.context.plan.schedule.tile_n);
       const State start = identity(*statistics[s].reduction);
       active.rows.assign(static_cast<size_t>(region.context.plan.row_slots()), start);
@@ -33,6 +34,27 @@ Sm90Statistics::Sm90Statistics(Sm90Region& region, const Sm90StatLayout& layout,
       active_.push_back(std::move(active));
     }
   }
+}
+
+/// What a gather has become: the sum over n of select(n == v, x, 0), v the same for all n.
+std::optional<Sm90Statistics::SingleTerm> Sm90Statistics::single_term(const Statistic& statistic,
+                                                                      const Statistic::Part& part) const {
+  const Graph& graph = r_.context.epilogue.program.graph;
+  const Node &whole = graph[statistic.node], &body = graph[part.body];
+  if (whole.kind != NodeKind::Contract || whole.args.size() != 1 || whole.over.size() != 1) return std::nullopt;
+  if (body.kind != NodeKind::Apply || body.op != find_op("select")) return std::nullopt;
+  const Node &hit = graph[body.args[0]], &otherwise = graph[body.args[2]];
+  if (otherwise.kind != NodeKind::Constant || otherwise.value != 0) return std::nullopt;
+  if (hit.kind != NodeKind::Apply || hit.op != find_op("eq")) return std::nullopt;
+  const std::string& dim = whole.over[0].name;
+  for (const int side : {0, 1}) {
+    const Node &index = graph[hit.args[static_cast<size_t>(side)]],
+               &other = graph[hit.args[static_cast<size_t>(1 - side)]];
+    if (index.kind == NodeKind::Index && index.dim.name == dim && !other.has_dim(dim)) {
+      return SingleTerm{body.args[0], body.args[1]};
+    }
+  }
+  return std::nullopt;
 }
 
 Sm90Statistics::State Sm90Statistics::identity(const Reduction& reduction) {
@@ -58,7 +80,7 @@ void Sm90Statistics::slice(EpilogueEvaluator& evaluator, const Env& rows, int co
       if (evaluator.bind_columns(active.part->columns, r_.fragment.column(r_.slot), env, predicate) == Answer::No) {
         continue;
       }
-      const Val x = evaluator.evaluate_real(active.part->body, env, predicate);
+      const Val x = evaluator.evaluate_real(active.single ? active.single->value : active.part->body, env, predicate);
       Val inside = r_.column_inside(r_.slot);
       if (predicate) inside = b_.both(inside, predicate);
       const StatScope scope = active.statistic->scope;
@@ -71,7 +93,12 @@ void Sm90Statistics::slice(EpilogueEvaluator& evaluator, const Env& rows, int co
       State& state = scope == StatScope::Row      ? active.rows[static_cast<size_t>(h)]
                      : scope == StatScope::Column ? active.slots[static_cast<size_t>(i)]
                                                   : active.all;
-      lift(reduction, x, inside, state);
+      if (active.single) {
+        const Val hit = evaluator.evaluate(active.single->condition, env, predicate);
+        state.word[0] = e_.select(b_.both(inside, hit), x, state.word[0]);
+      } else {
+        lift(reduction, x, inside, state);
+      }
     }
     if (many.empty()) continue;
     State& state = active.statistic->scope == StatScope::Row ? active.rows[static_cast<size_t>(h)] : active.all;

@@ -2,6 +2,7 @@
 // warpgroup (columns) or both, and written to the workspaces. Who finishes them is sm90_finish.h's business.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "compiler/codegen/epilogue_eval.h"
@@ -25,6 +26,10 @@ class Sm90Statistics {
   struct State {
     Val word[2];
   };
+  /// A sum of which at most one term isn't zero: that term replaces the state.
+  struct SingleTerm {
+    NodeId condition, value;
+  };
   struct Active {
     const Statistic* statistic;
     const Statistic::Part* part;
@@ -33,9 +38,11 @@ class Sm90Statistics {
     std::vector<State> rows;   ///< Row: of each row slot
     std::vector<State> slots;  ///< Column: of each slot of the group
     State all;
+    std::optional<SingleTerm> single;
   };
 
   State identity(const Reduction& reduction);
+  std::optional<SingleTerm> single_term(const Statistic& statistic, const Statistic::Part& part) const;
   void lift(const Reduction& reduction, Val x, Val predicate, State& state);
   void write_row(const Active& active);
   void write_columns(const Active& active);
