@@ -224,6 +224,13 @@ Val EpilogueEvaluator::evaluate_real(NodeId node, const Env& env, Val predicate)
   return convert(evaluate(node, env, predicate), graph_[node].num_class, NumClass::Real);
 }
 
+LiftedValue EpilogueEvaluator::evaluate_lifted(NodeId body, const Env& env, Val predicate) {
+  LiftedValue lifted;
+  int word = 0;
+  for (const NodeId part : lifted_parts(graph_, body)) lifted.word[word++] = evaluate_real(part, env, predicate);
+  return lifted;
+}
+
 Val EpilogueEvaluator::compute(NodeId id, const Env& env, Val predicate) {
   const Node& node = graph_[id];
   if (id == epilogue_.accumulator) {
@@ -356,7 +363,8 @@ Val EpilogueEvaluator::compute_reduction(NodeId id, const Env& env, Val predicat
   Env own;  // nothing but the node's dimensions: `over` may reuse a name of an outer one
   for (const NamedDim& dim : node.dims) own.set(dim.name, *env.find(dim.name));
   const auto body = [this, &node, is_sum, predicate](const Env& inner) {
-    return is_sum ? compute_product(node, inner, predicate) : evaluate_real(node.args[0], inner, predicate);
+    return is_sum ? LiftedValue{{compute_product(node, inner, predicate)}}
+                  : evaluate_lifted(node.args[0], inner, predicate);
   };
   const Reduction* reduction = is_sum ? find_reduction("sum") : node.reduction;
   const Val value = hooks_.reduce_in_tile({id, reduction, node.over, &own, body, predicate});

@@ -37,14 +37,14 @@ class EvalHooks {
   virtual Val load(int param, std::span<const Coord> index, Val predicate) = 0;
   /// The accumulator at the row the generator evaluates (see EpilogueEvaluator::bind_rows) and a column of the GEMM.
   virtual Val accumulator(const Coord& row, const Coord& column, Val predicate) = 0;
-  /// The reduction of `body` over `over` inside the tile, finished. `body` gives the Real value to lift (the product of
+  /// The reduction of `body` over `over` inside the tile, finished. `body` gives the Real values to lift (the product of
   /// a Contract's factors) under an environment that extends `env` by coordinates of `over`.
   struct TileReduction {
     NodeId node;
     const Reduction* reduction;
     std::span<const NamedDim> over;
     const Env* env;  ///< the coordinates of the node's own dimensions
-    std::function<Val(const Env&)> body;
+    std::function<LiftedValue(const Env&)> body;
     Val predicate;
   };
   virtual Val reduce_in_tile(const TileReduction& request) = 0;
@@ -69,6 +69,8 @@ class EpilogueEvaluator {
   Val evaluate(NodeId node, const Env& env, Val predicate = {});
   /// The same as f32.
   Val evaluate_real(NodeId node, const Env& env, Val predicate = {});
+  /// What a reduction of `body` lifts, as f32: one value, or the parts of a pack.
+  LiftedValue evaluate_lifted(NodeId body, const Env& env, Val predicate = {});
   /// `value` of class `from`, converted to class `to` (elementwise conversion as the language defines it).
   Val convert(Val value, NumClass from, NumClass to);
   /// The same, then rounded or saturated to what `dtype` can hold: the value as it reads back from a stored element.

@@ -37,7 +37,7 @@ void HostState::write(HostEmitter::Scope* scope, StateWords state, unsigned lane
   }
 }
 
-void HostState::lift(HostEmitter::Scope* scope, Val x, unsigned lanes) {
+void HostState::lift(HostEmitter::Scope* scope, const LiftedValue& x, unsigned lanes) {
   StateWords state = read(scope, lanes);
   reduction_.emit_lift(emitter_, x, state.word);
   write(scope, state, lanes);

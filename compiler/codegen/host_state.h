@@ -8,7 +8,7 @@
 namespace coda {
 
 struct StateWords {
-  Val word[2];
+  Val word[kMaxStateWords];
 };
 
 class HostState {
@@ -18,7 +18,7 @@ class HostState {
 
   void reset(HostEmitter::Scope* scope);
   /// Lifts `x` at the end of `scope`, in a loop of `lanes` lanes (1 or the width).
-  void lift(HostEmitter::Scope* scope, Val x, unsigned lanes);
+  void lift(HostEmitter::Scope* scope, const LiftedValue& x, unsigned lanes);
   /// Combines with a state of `lanes` lanes.
   void combine(HostEmitter::Scope* scope, StateWords other, unsigned lanes);
   /// The state of everything: lanes first, by halves, then the single elements.
@@ -32,8 +32,8 @@ class HostState {
   HostEmitter& emitter_;
   const Reduction& reduction_;
   unsigned lanes_;
-  llvm::AllocaInst* vector_[2] = {};
-  llvm::AllocaInst* scalar_[2] = {};
+  llvm::AllocaInst* vector_[kMaxStateWords] = {};
+  llvm::AllocaInst* scalar_[kMaxStateWords] = {};
 };
 
 }  // namespace coda

@@ -162,7 +162,7 @@ std::vector<ArrayAxis> HostTile::column_axes(const Reduction& reduction, int wor
   return {{column}, {(tile + Coord(1)) * reduction.state_size + Coord(word), columns}};
 }
 
-void HostTile::lift_column(Part& part, const Coord& column, Val x, Scope* scope, unsigned lanes) {
+void HostTile::lift_column(Part& part, const Coord& column, const LiftedValue& x, Scope* scope, unsigned lanes) {
   const Reduction& reduction = *part.statistic->reduction;
   Value* buffer = workspace(module_.layout.buffers[part.statistic_index][part.part_index]);
   StateWords state;
@@ -356,7 +356,7 @@ void HostTile::emit_element(Group& group, const std::vector<Coord>& digits, cons
   std::vector<Val> values;
   for (const Store* store : group.stores) values.push_back(evaluator().evaluate(store->value, env_of(store->columns)));
   for (Part& part : group.parts) {
-    const Val x = evaluator().evaluate_real(part.body, env_of(*part.columns));
+    const LiftedValue x = evaluator().evaluate_lifted(part.body, env_of(*part.columns));
     if (part.statistic->scope != StatScope::Column) {
       part.state->lift(scope, x, lanes);
       continue;

@@ -37,7 +37,7 @@ class HostTile : public HostFunction {
   void emit_group(Group& group, Scope* row_scope, const Env& row_env);
   /// The innermost work, at known digits.
   void emit_element(Group& group, const std::vector<Coord>& digits, const Env& row_env, Scope* scope, unsigned lanes);
-  void lift_column(Part& part, const Coord& column, Val x, Scope* scope, unsigned lanes);
+  void lift_column(Part& part, const Coord& column, const LiftedValue& x, Scope* scope, unsigned lanes);
   /// Where the running state of a column is, word by word.
   std::vector<ArrayAxis> column_axes(const Reduction& reduction, int word, const Coord& column);
   /// The range of the outermost digit that lies in the tile: its base coordinate and the counter's bounds.

@@ -203,6 +203,10 @@ Val LlvmEmitter::int_mod(Val a, Val b) {
   });
 }
 
+Val LlvmEmitter::int_xor(Val a, Val b) {
+  return binary(a, b, [&](Value* x, Value* y) { return builder_.CreateXor(x, y); });
+}
+
 Val LlvmEmitter::int_to_real(Val a) {
   place(value_of(a));
   return val_of(builder_.CreateSIToFP(value_of(a), with_lanes_of(builder_.getFloatTy(), value_of(a))));

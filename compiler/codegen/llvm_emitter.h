@@ -48,6 +48,7 @@ class LlvmEmitter : public Emitter {
   Val int_mul(Val a, Val b) override;
   Val int_floordiv(Val a, Val b) override;
   Val int_mod(Val a, Val b) override;
+  Val int_xor(Val a, Val b) override;
   Val int_to_real(Val a) override;
   Val real_to_int(Val a) override;
   Val bool_to_real(Val a) override;

@@ -132,7 +132,7 @@ Val Sm90Finish::total(const Statistic& statistic, const std::function<Val(size_t
                       const std::function<void(Val*)>& gather) {
   Emitter& e = numbers_.emitter();
   const Reduction& reduction = *statistic.reduction;
-  Val state[2];
+  Val state[kMaxStateWords];
   for (int w = 0; w < reduction.state_size; ++w) state[w] = e.real(reduction.identity[w]);
   for (size_t part = 0; part < statistic.parts.size(); ++part) {
     Val end = count(part);
@@ -141,7 +141,7 @@ Val Sm90Finish::total(const Statistic& statistic, const std::function<Val(size_t
     const std::vector<Val> after = b_.loop(
         "combine", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], end); },
         [&](std::span<const Val> v) {
-          Val read[kAtOnce][2];
+          Val read[kAtOnce][kMaxStateWords];
           for (int i = 0; i < kAtOnce; ++i) {
             Val number = b_.add(v[0], i * stride);
             Val inside = b_.both(predicate, b_.test(IntTest::Ult, number, end));
@@ -149,7 +149,8 @@ Val Sm90Finish::total(const Statistic& statistic, const std::function<Val(size_t
               read[i][w] = gpu::load_released(b_, address(part, number, w), e.real(reduction.identity[w]), inside);
             }
           }
-          Val sum[2] = {v[1], reduction.state_size > 1 ? v[2] : Val{}};
+          Val sum[kMaxStateWords];
+          std::copy(v.begin() + 1, v.end(), sum);
           for (int i = 0; i < kAtOnce; ++i) reduction.emit_combine(e, sum, read[i]);
           std::vector<Val> next = {b_.add(v[0], kAtOnce * stride)};
           next.insert(next.end(), sum, sum + reduction.state_size);
@@ -291,7 +292,7 @@ void Sm90Finish::finish_all() {
       }
       gpu::named_barrier(b_, barrier, kWarpgroup);
       for (int i = 0; i < kWarps; ++i) {
-        Val other[2];
+        Val other[kMaxStateWords];
         for (int w = 0; w < reduction.state_size; ++w) {
           other[w] = b_.bits(gpu::load_shared(b_, place(b_.i32(i), w), kWordBytes), Ty::F32);
         }

@@ -3,7 +3,7 @@
 namespace coda {
 
 void combine_lanes(NvptxBuilder& b, Emitter& emitter, const Reduction& reduction, int mask, Val* state) {
-  Val other[2];
+  Val other[kMaxStateWords];
   for (int i = 0; i < reduction.state_size; ++i) other[i] = gpu::shuffle_xor(b, state[i], mask);
   reduction.emit_combine(emitter, state, other);
 }
@@ -74,7 +74,7 @@ Val Sm90Hooks::reduce_in_tile(const TileReduction& request) {
     r_.fail("a reduction over " + request.over.back().extent.text() + " columns");
     return e.real(0);
   }
-  Val state[2];
+  Val state[kMaxStateWords];
   for (int i = 0; i < request.reduction->state_size; ++i) state[i] = e.real(request.reduction->identity[i]);
   Env env = *request.env;
   reduce(request, *share, env, 0, state);

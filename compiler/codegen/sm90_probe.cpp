@@ -45,6 +45,7 @@ class BlankEmitter final : public Emitter {
   Val int_mul(Val, Val) override { return fresh(); }
   Val int_floordiv(Val, Val) override { return fresh(); }
   Val int_mod(Val, Val) override { return fresh(); }
+  Val int_xor(Val, Val) override { return fresh(); }
   Val int_to_real(Val) override { return fresh(); }
   Val real_to_int(Val) override { return fresh(); }
   Val bool_to_real(Val) override { return fresh(); }

@@ -63,7 +63,7 @@ Sm90Statistics::State Sm90Statistics::identity(const Reduction& reduction) {
   return state;
 }
 
-void Sm90Statistics::lift(const Reduction& reduction, Val x, Val predicate, State& state) {
+void Sm90Statistics::lift(const Reduction& reduction, const LiftedValue& x, Val predicate, State& state) {
   State with = state;
   reduction.emit_lift(e_, x, with.word);
   for (int w = 0; w < reduction.state_size; ++w) state.word[w] = e_.select(predicate, with.word[w], state.word[w]);
@@ -80,14 +80,15 @@ void Sm90Statistics::slice(EpilogueEvaluator& evaluator, const Env& rows, int co
       if (evaluator.bind_columns(active.part->columns, r_.fragment.column(r_.slot), env, predicate) == Answer::No) {
         continue;
       }
-      const Val x = evaluator.evaluate_real(active.single ? active.single->value : active.part->body, env, predicate);
+      const NodeId body = active.single ? active.single->value : active.part->body;
+      const LiftedValue x = evaluator.evaluate_lifted(body, env, predicate);
       Val inside = r_.column_inside(r_.slot);
       if (predicate) inside = b_.both(inside, predicate);
       const StatScope scope = active.statistic->scope;
       // A row's state is not written where the row is outside; the others mix rows.
       if (scope != StatScope::Row) inside = b_.both(inside, r_.row_inside[static_cast<size_t>(h)]);
       if (reduction.emit_lift_many && scope != StatScope::Column) {
-        many.push_back(e_.select(inside, x, e_.real(reduction.neutral)));
+        many.push_back(e_.select(inside, x.word[0], e_.real(reduction.neutral)));
         continue;
       }
       State& state = scope == StatScope::Row      ? active.rows[static_cast<size_t>(h)]
@@ -95,7 +96,7 @@ void Sm90Statistics::slice(EpilogueEvaluator& evaluator, const Env& rows, int co
                                                   : active.all;
       if (active.single) {
         const Val hit = evaluator.evaluate(active.single->condition, env, predicate);
-        state.word[0] = e_.select(b_.both(inside, hit), x, state.word[0]);
+        state.word[0] = e_.select(b_.both(inside, hit), x.word[0], state.word[0]);
       } else {
         lift(reduction, x, inside, state);
       }

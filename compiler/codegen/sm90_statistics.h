@@ -24,7 +24,7 @@ class Sm90Statistics {
 
  private:
   struct State {
-    Val word[2];
+    Val word[kMaxStateWords];
   };
   /// A sum of which at most one term isn't zero: that term replaces the state.
   struct SingleTerm {
@@ -43,7 +43,7 @@ class Sm90Statistics {
 
   State identity(const Reduction& reduction);
   std::optional<SingleTerm> single_term(const Statistic& statistic, const Statistic::Part& part) const;
-  void lift(const Reduction& reduction, Val x, Val predicate, State& state);
+  void lift(const Reduction& reduction, const LiftedValue& x, Val predicate, State& state);
   void write_row(const Active& active);
   void write_columns(const Active& active);
   void write_all(const Active& active);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "compiler/elaborate/custom_reduce.h"
 #include "compiler/elaborate/elementwise.h"
 #include "compiler/elaborate/expressions.h"
 #include "compiler/elaborate/inline.h"
+#include "compiler/elaborate/quantize.h"
 #include "compiler/elaborate/reductions.h"
 #include "compiler/elaborate/suggest.h"
 
@@ -15,15 +17,22 @@ namespace {
 constexpr std::string_view kOwnOptions[] = {"dim", "over"};
 
 /// Words that the language has and this version does not.
-constexpr std::string_view kLater[] = {"quantize", "dropout", "scatter"};
+constexpr std::string_view kLater[] = {"scatter"};
 
 template <typename Range>
 bool contains(const Range& range, std::string_view text) {
   return std::find(std::begin(range), std::end(range), text) != std::end(range);
 }
 
+std::vector<std::span<const Word>> word_families() { return {shape_words(), indexing_words(), reduction_words(), quantize_words()}; }
+
+const Op* find_callable_op(std::string_view name) {
+  const Op* op = find_op(name);
+  return op != nullptr && op->packs ? nullptr : op;
+}
+
 const Word* find_word(std::string_view name) {
-  for (const std::span<const Word> family : {shape_words(), indexing_words()}) {
+  for (const std::span<const Word> family : word_families()) {
     for (const Word& word : family) {
       if (word.name == name) return &word;
     }
@@ -33,8 +42,9 @@ const Word* find_word(std::string_view name) {
 
 std::vector<std::string> builtin_names() {
   std::vector<std::string> names;
-  for (const Word& word : shape_words()) names.emplace_back(word.name);
-  for (const Word& word : indexing_words()) names.emplace_back(word.name);
+  for (const std::span<const Word> family : word_families()) {
+    for (const Word& word : family) names.emplace_back(word.name);
+  }
   for (const Op* op : op_table()) names.emplace_back(op->name);
   for (const Reduction* reduction : reduction_table()) names.emplace_back(reduction->name);
   return names;
@@ -148,7 +158,7 @@ std::vector<const ast::Argument*> CallSite::positional() const {
 }
 
 bool is_builtin(const std::string& name) {
-  return find_word(name) != nullptr || find_op(name) != nullptr || find_reduction(name) != nullptr ||
+  return find_word(name) != nullptr || find_callable_op(name) != nullptr || find_reduction(name) != nullptr ||
          contains(kLater, name);
 }
 
@@ -175,7 +185,7 @@ Value evaluate_call(Context& context, Scope& scope, const ast::Call& call, Span 
   if (const Word* word = find_word(name)) {
     return check_arguments(site, *word) ? word->evaluate(site) : Value::poison(span);
   }
-  const Op* op = find_op(name);
+  const Op* op = find_callable_op(name);
   const Reduction* reduction = find_reduction(name);
   // `max(x, y)` is elementwise, `max(x, over = N)` a reduction.
   if (reduction != nullptr && (op == nullptr || site.keyword("over") != nullptr || site.positional().size() == 1)) {

@@ -111,11 +111,16 @@ Value cut_group(const CallSite& site) {
     if (!inner) return Value::poison(site.span);
   }
   if (!inner) inner = context.dims.part_of(subject->dim(), "group", extent->extent);
-  const auto count = exact_quotient(context, site.span, subject->dim().extent, extent->extent);
-  if (!count) return Value::poison(site.span);
-  const NamedDim outer = context.dims.part_of(subject->dim(), "groups", *count);
-  const AffineMap map{Dim(0), {{outer, inner->extent}, {*inner, Dim(1)}}};
-  return view_dim(context, subject->value, subject->position, {outer, *inner}, map, site.span);
+  return group_at(context, subject->value, subject->position, *inner, site.span);
+}
+
+Value group_at(Context& context, const Value& value, size_t position, const NamedDim& inner, Span span) {
+  const NamedDim whole = value.dims[position].dim;
+  const auto count = exact_quotient(context, span, whole.extent, inner.extent);
+  if (!count) return Value::poison(span);
+  const NamedDim outer = context.dims.part_of(whole, "groups", *count);
+  const AffineMap map{Dim(0), {{outer, inner.extent}, {inner, Dim(1)}}};
+  return view_dim(context, value, position, {outer, inner}, map, span);
 }
 
 }  // namespace coda

@@ -154,6 +154,10 @@ Value apply_op(Context& context, const Op* op, std::vector<Value> operands, Span
       return context.fail(DiagId::E0252, operands[i].span,
                           {context.quoted(operands[i].span, "the operand"), std::string(op->name)});
     }
+    if (op->rule == ClassRule::Int && class_of(context, operands[i]) != NumClass::Int) {
+      return context.fail(DiagId::E0290, operands[i].span,
+                          {context.quoted(operands[i].span, "the operand"), std::string(op->name)});
+    }
     if (!wants_bool && !takes_any && is_bool && !require_number(context, operands[i])) return Value::poison(span);
     nodes.push_back(operands[i].node);
   }

@@ -34,19 +34,25 @@ Value last_of(const CallSite& site) {
 
 Value gather_at(const CallSite& site) {
   Context& context = site.context;
+  const auto arguments = site.positional();
   const ast::Argument* naming = site.naming();
-  const Value value = evaluate_tensor(context, site.scope, *site.positional()[0]->value);
+  const Value value = evaluate_tensor(context, site.scope, *arguments[0]->value);
   if (value.is_poison()) return value;
-  if (naming == nullptr) return context.fail(DiagId::E0256, site.span, {spelled(value.dims)});
-  const Value index = evaluate_tensor(context, site.scope, *naming->value);
+  if ((naming == nullptr) == (arguments.size() == 1)) {
+    return context.fail(DiagId::E0256, site.span, {spelled(value.dims)});
+  }
+  const Value index = evaluate_tensor(context, site.scope, *(naming != nullptr ? naming : arguments[1])->value);
   if (index.is_poison()) return index;
-  const std::string& name = naming->keyword->text;
-  const ValueDim* found = value.find_dim(name);
+  const ValueDim* found = naming != nullptr    ? value.find_dim(naming->keyword->text)
+                          : value.dims.empty() ? nullptr
+                                               : &value.dims.back();
   if (found == nullptr) {
-    return context.fail(DiagId::E0240, naming->keyword->span,
+    const std::string name = naming != nullptr ? naming->keyword->text : "the last dimension";
+    return context.fail(DiagId::E0240, naming != nullptr ? naming->keyword->span : site.span,
                         {name, context.quoted(value.span, "the operand"), spelled(value.dims),
                          suggestion(name, dim_names(value.dims), "its dimensions are", "a scalar has none")});
   }
+  const std::string name = found->dim.name;
   if (class_of(context, index) != NumClass::Int) {
     return context.fail(DiagId::E0275, index.span, {context.quoted(index.span, "the index")});
   }
@@ -69,9 +75,30 @@ Value gather_at(const CallSite& site) {
   return result;
 }
 
+/// The number of each element in row-major order of the argument's dimensions.
+Value element_of(const CallSite& site) {
+  Context& context = site.context;
+  const Value value = evaluate_tensor(context, site.scope, *site.positional()[0]->value);
+  if (value.is_poison()) return value;
+  Graph& graph = context.graph();
+  std::vector<NodeId> terms;
+  Dim stride(1);
+  for (auto d = value.dims.rbegin(); d != value.dims.rend(); ++d) {
+    terms.push_back(graph.contract({graph.index(d->dim), graph.extent(stride)}, {}, site.span));
+    stride = stride * d->dim.extent;
+  }
+  const size_t count = terms.size();
+  Value result = Value::scalar(
+      count == 0 ? graph.constant(0, NumClass::Int) : graph.sum(terms, std::vector<double>(count, 1), site.span),
+      site.span);
+  result.dims = value.dims;
+  return result;
+}
+
 constexpr Word kIndexingWords[] = {
+    {"element", "element(x)", 1, 1, "", false, element_of},
     {"index", "index(N)", 1, 1, "", false, index_of},
-    {"gather", "gather(z, V = t)", 1, 1, "", true, gather_at},
+    {"gather", "gather(z, V = t)", 1, 2, "", true, gather_at},
     {"last", "last(x)", 1, 1, "", false, last_of},
 };
 

@@ -75,54 +75,73 @@ std::optional<std::vector<const ast::Expr*>> match(const CallSite& site, const a
   return given;
 }
 
-bool is_recursive(const CallSite& site, const FunctionRef& callee) {
-  const auto& frames = site.context.frames;
+bool is_recursive(Context& context, const FunctionRef& callee, Span at) {
+  const auto& frames = context.frames;
   const auto first =
       std::find_if(frames.begin(), frames.end(), [&](const auto& frame) { return frame.function == callee.function; });
   if (first == frames.end()) return false;
-  const Span at = site.call.callee.span;
-  Diagnostic& diagnostic = site.context.diagnostics.report(DiagId::E0212, at, {callee.function->name.text});
+  Diagnostic& diagnostic = context.diagnostics.report(DiagId::E0212, at, {callee.function->name.text});
   for (auto frame = first + 1; frame != frames.end(); ++frame) {
     diagnostic.notes.push_back({frame->call, "through this call of `" + frame->function->name.text + "`"});
   }
   return true;
 }
 
+/// Counts the call; false after a report.
+bool enter(Context& context, const FunctionRef& callee, Span name, Span span) {
+  if (is_recursive(context, callee, name)) return false;
+  if (++context.inlined > kMaxInlined) {
+    if (context.inlined == kMaxInlined + 1) context.report(DiagId::E0215, span, {std::to_string(kMaxInlined)});
+    return false;
+  }
+  context.called.insert(callee.function);
+  return true;
+}
+
+Value run_inlined(Context& context, const SourceModule& caller, const FunctionRef& callee, std::vector<Value> values,
+                  Span span) {
+  const ast::Function& function = *callee.function;
+  Scope body;
+  body.module = callee.module;
+  for (size_t i = 0; i < values.size(); ++i) {
+    Variable variable;
+    variable.span = function.parameters[i].name.span;
+    variable.value = std::move(values[i]);
+    body.variables.insert_or_assign(function.parameters[i].name.text, std::move(variable));
+  }
+  context.frames.push_back({&function, &caller, callee.module, span});
+  Value result = run_function(context, body, function);
+  context.frames.pop_back();
+  return result;
+}
+
 }  // namespace
+
+Value inline_values(Context& context, const SourceModule& caller, const FunctionRef& callee, std::vector<Value> values,
+                    Span span) {
+  if (!enter(context, callee, span, span)) return Value::poison(span);
+  return run_inlined(context, caller, callee, std::move(values), span);
+}
 
 Value inline_call(const CallSite& site, const FunctionRef& callee) {
   Context& context = site.context;
   const ast::Function& function = *callee.function;
-  if (is_recursive(site, callee)) return Value::poison(site.span);
-  if (++context.inlined > kMaxInlined) {
-    if (context.inlined == kMaxInlined + 1) context.report(DiagId::E0215, site.span, {std::to_string(kMaxInlined)});
-    return Value::poison(site.span);
-  }
-  context.called.insert(&function);
+  if (!enter(context, callee, site.call.callee.span, site.span)) return Value::poison(site.span);
   const auto given = match(site, function);
   if (!given) return Value::poison(site.span);
 
-  Scope body;
-  body.module = callee.module;
   Scope defaults;
   defaults.module = callee.module;
+  std::vector<Value> values;
   bool poisoned = false;
   for (size_t i = 0; i < function.parameters.size(); ++i) {
-    const ast::Parameter& parameter = function.parameters[i];
     const ast::Expr* expr = (*given)[i];
-    Variable variable;
-    variable.span = parameter.name.span;
-    variable.value = evaluate_tensor(context, expr != nullptr ? site.scope : defaults,
-                                     expr != nullptr ? *expr : *parameter.default_value);
-    poisoned = poisoned || variable.value.is_poison();
-    body.variables.insert_or_assign(parameter.name.text, std::move(variable));
+    values.push_back(expr != nullptr ? evaluate_tensor(context, site.scope, *expr)
+                                     : evaluate_tensor(context, defaults, *function.parameters[i].default_value));
+    poisoned = poisoned || values.back().is_poison();
   }
   if (poisoned) return Value::poison(site.span);
-
-  context.frames.push_back({&function, site.scope.module, callee.module, site.span});
-  Value result = run_function(context, body, function);
-  context.frames.pop_back();
-  return result;
+  return run_inlined(context, *site.scope.module, callee, std::move(values), site.span);
 }
 
 }  // namespace coda

@@ -5,6 +5,9 @@
 
 namespace coda {
 
+/// The function applied to given values, one for each parameter.
+Value inline_values(Context& context, const SourceModule& caller, const FunctionRef& callee, std::vector<Value> values,
+                    Span span);
 Value inline_call(const CallSite& site, const FunctionRef& function);
 
 }  // namespace coda

@@ -139,6 +139,10 @@ Value join_flatten(const CallSite& site) {
     }
     positions = {value.dims.size() - 2, value.dims.size() - 1};
   }
+  return flatten_at(context, value, positions, site.span);
+}
+
+Value flatten_at(Context& context, const Value& value, const std::vector<size_t>& positions, Span span) {
   if (context.reads_inout(value.node)) {
     return context.fail(DiagId::E0257, value.span, {context.quoted(value.span, "this")});
   }
@@ -156,8 +160,8 @@ Value join_flatten(const CallSite& site) {
     if (i == positions.back()) result.dims.push_back({whole, value.dims[i].origin});
     if (std::find(positions.begin(), positions.end(), i) == positions.end()) result.dims.push_back(value.dims[i]);
   }
-  if (!require_distinct(context, result.dims, value, site.span)) return Value::poison(site.span);
-  result.node = context.graph().put(value.node, whole, std::move(map), site.span);
+  if (!require_distinct(context, result.dims, value, span)) return Value::poison(span);
+  result.node = context.graph().put(value.node, whole, std::move(map), span);
   return result;
 }
 

@@ -12,7 +12,18 @@ namespace {
 
 std::string usage_of(const Reduction& reduction) { return std::string(reduction.name) + "(x, over = last(x))"; }
 
-/// The positions that `over` names; nothing after a report.
+NodeId reduce_node(const CallSite& site, const Reduction& reduction, NodeId x, const std::vector<NamedDim>& over) {
+  Graph& graph = site.context.graph();
+  if (reduction.name == "sum") return graph.contract({x}, over, site.span);
+  if (reduction.name != "mean") return graph.reduce(&reduction, x, over, site.span);
+  Dim count(1);
+  for (const NamedDim& d : over) count = count * d.extent;
+  const NodeId share = graph.apply(find_op("recip"), {graph.extent(count)}, site.span);
+  return graph.contract({graph.contract({x}, over, site.span), share}, {}, site.span);
+}
+
+}  // namespace
+
 std::optional<std::vector<size_t>> positions_of(const CallSite& site, const Value& value, const ast::Expr& over) {
   std::vector<const ast::Expr*> named{&over};
   if (const auto* tuple = std::get_if<ast::Tuple>(&over.node)) {
@@ -31,18 +42,6 @@ std::optional<std::vector<size_t>> positions_of(const CallSite& site, const Valu
   }
   return positions;
 }
-
-NodeId reduce_node(const CallSite& site, const Reduction& reduction, NodeId x, const std::vector<NamedDim>& over) {
-  Graph& graph = site.context.graph();
-  if (reduction.name == "sum") return graph.contract({x}, over, site.span);
-  if (reduction.name != "mean") return graph.reduce(&reduction, x, over, site.span);
-  Dim count(1);
-  for (const NamedDim& d : over) count = count * d.extent;
-  const NodeId share = graph.apply(find_op("recip"), {graph.extent(count)}, site.span);
-  return graph.contract({graph.contract({x}, over, site.span), share}, {}, site.span);
-}
-
-}  // namespace
 
 Value reduce_call(const CallSite& site, const Reduction& reduction) {
   Context& context = site.context;
@@ -69,9 +68,12 @@ Value reduce_call(const CallSite& site, const Reduction& reduction) {
     return context.fail(DiagId::E0252, value.span, {context.quoted(value.span, "the operand"), name});
   }
   if (!takes_truth && !require_number(context, value)) return Value::poison(site.span);
-  const auto positions = positions_of(site, value, *over->value);
-  if (!positions) return Value::poison(site.span);
+  return reduced(site, reduction, value);
+}
 
+Value reduced(const CallSite& site, const Reduction& reduction, const Value& value) {
+  const auto positions = positions_of(site, value, *site.keyword("over")->value);
+  if (!positions) return Value::poison(site.span);
   std::vector<NamedDim> dims;
   for (const size_t position : *positions) dims.push_back(value.dims[position].dim);
   Value result = Value::scalar(reduce_node(site, reduction, value.node, dims), site.span);

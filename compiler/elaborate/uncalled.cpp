@@ -20,7 +20,8 @@ struct NameCheck {
   void operator()(const ast::BoolLit&) const {}
   void operator()(const ast::StringLit&) const { context.report(DiagId::E0219, span); }
   void operator()(const ast::NameRef& ref) const {
-    if (known.count(ref.name) > 0) return;
+    // A function as an argument: `combine = f`.
+    if (known.count(ref.name) > 0 || context.modules.find_function(module, ref.name)) return;
     const std::vector<std::string> names(known.begin(), known.end());
     context.report(DiagId::E0210, span, {ref.name, suggestion(ref.name, names, "the names here are", "")});
   }

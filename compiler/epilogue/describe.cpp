@@ -43,7 +43,7 @@ class Describer {
       case NodeKind::Sum:
         return sum(node, depth, tight);
       case NodeKind::Reduce:
-        return std::string(node.reduction->name) + "(" + of(node.args[0], depth + 1, false) +
+        return std::string(node.reduction->label()) + "(" + of(node.args[0], depth + 1, false) +
                ", over = " + dims_text(node.over) + ")";
       case NodeKind::Gather:
         return "gather(" + of(node.args[0], depth + 1, false) + ", " + node.dim.name + " = " +

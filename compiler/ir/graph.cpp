@@ -208,7 +208,13 @@ NodeId Graph::apply(const Op* op, std::vector<NodeId> args, Span span) {
     if (nodes_[arg].kind == NodeKind::Constant) values.push_back(nodes_[arg].value);
   }
   sort_unique(node.dims, "apply");
-  if (values.size() == node.args.size()) return constant(apply_op(*op, values, node.num_class), node.num_class);
+  if (values.size() == node.args.size() && !op->packs) return constant(apply_op(*op, values, node.num_class), node.num_class);
+  // A selection that is made already.
+  const bool is_decided = op->rule == ClassRule::Select && nodes_[node.args[0]].kind == NodeKind::Constant;
+  if (is_decided) {
+    const NodeId chosen = node.args[nodes_[node.args[0]].value != 0 ? 1 : 2];
+    if (nodes_[chosen].num_class == node.num_class && nodes_[chosen].dims == node.dims) return chosen;
+  }
   return intern(std::move(node));
 }
 

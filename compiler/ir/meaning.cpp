@@ -27,6 +27,8 @@ NumClass argument_class(const Graph& graph, const Op& op, std::span<const NodeId
   switch (op.rule) {
     case ClassRule::Real:
       return NumClass::Real;
+    case ClassRule::Int:
+      return NumClass::Int;
     case ClassRule::Same:
       return arithmetic_class(graph, args);
     case ClassRule::Compare:
@@ -56,6 +58,7 @@ NumClass result_class(const Graph& graph, const Op& op, std::span<const NodeId> 
 }
 
 const char* class_error(const Graph& graph, const Op& op, std::span<const NodeId> args) {
+  if (op.rule == ClassRule::Int && !all_of_class(graph, args, NumClass::Int)) return "an argument is not an Int";
   if (op.rule == ClassRule::Logical && !all_of_class(graph, args, NumClass::Bool)) return "an argument is not a Bool";
   if (op.rule == ClassRule::Select && graph[args[0]].num_class != NumClass::Bool) return "the condition is not a Bool";
   return nullptr;
@@ -64,6 +67,11 @@ const char* class_error(const Graph& graph, const Op& op, std::span<const NodeId
 double apply_op(const Op& op, std::span<const double> args, NumClass result) {
   const double value = op.eval(args);
   return result == NumClass::Int && !std::isfinite(value) ? 0 : value;
+}
+
+std::vector<NodeId> lifted_parts(const Graph& graph, NodeId body) {
+  const Node& node = graph[body];
+  return node.kind == NodeKind::Apply && node.op->packs ? node.args : std::vector<NodeId>{body};
 }
 
 double linear_combination(std::span<const double> values, std::span<const double> coefficients) {

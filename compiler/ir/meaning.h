@@ -23,4 +23,7 @@ double apply_op(const Op& op, std::span<const double> args, NumClass result);
 /// The f64 meaning of Sum: terms are added in order, the first one not to zero.
 double linear_combination(std::span<const double> values, std::span<const double> coefficients);
 
+/// What a reduction of `body` lifts at an element: the parts of a pack, or the value itself.
+std::vector<NodeId> lifted_parts(const Graph& graph, NodeId body);
+
 }  // namespace coda

@@ -2,6 +2,7 @@
 // that no text can trip the graph's own checks.
 #include <map>
 
+#include "compiler/ir/custom_reduction.h"
 #include "compiler/ir/remake.h"
 #include "compiler/ir/text.h"
 #include "compiler/ir/text_cursor.h"
@@ -188,8 +189,12 @@ class Reader {
         node.map = line.map();
         return;
       case NodeKind::Reduce: {
-        const std::string_view name = line.word();
+        const std::string_view name = line.until(" ");
         node.reduction = find_reduction(name);
+        if (name.starts_with("{")) {
+          const auto custom = custom_reduction_from_text(name);
+          if (custom.ok()) node.reduction = *custom;
+        }
         if (node.reduction == nullptr) return line.fail("'" + std::string(name) + "' is no reduction");
         arg();
         return over();

@@ -117,6 +117,14 @@ Violation gather_index_is_whole(const Graph& graph, const Node& node) {
   return "its index is not of class Int";
 }
 
+Violation reduction_lifts_what_is_there(const Graph& graph, const Node& node) {
+  if (node.kind != NodeKind::Reduce) return std::nullopt;
+  const auto given = static_cast<int>(lifted_parts(graph, node.args[0]).size());
+  if (given == node.reduction->arity()) return std::nullopt;
+  return "its reduction lifts " + std::to_string(node.reduction->arity()) + " values, and is given " +
+         std::to_string(given);
+}
+
 Violation op_takes_these_classes(const Graph& graph, const Node& node) {
   if (node.kind != NodeKind::Apply) return std::nullopt;
   const char* wrong = class_error(graph, *node.op, node.args);
@@ -214,6 +222,7 @@ constexpr NodeRule kRules[] = {
     {"put dimensions", true, put_dimensions_fit},
     {"gather index", true, gather_index_is_whole},
     {"op classes", true, op_takes_these_classes},
+    {"lifted values", true, reduction_lifts_what_is_there},
     {"canonical order", false, lists_are_in_order},
     {"result dimensions", false, dimensions_follow},
     {"result class", false, class_follows},

@@ -65,6 +65,7 @@ class Emitter {
   virtual Val int_mul(Val a, Val b) = 0;
   virtual Val int_floordiv(Val a, Val b) = 0;
   virtual Val int_mod(Val a, Val b) = 0;  ///< sign of the divisor, as floor division wants
+  virtual Val int_xor(Val a, Val b) = 0;
   virtual Val int_to_real(Val a) = 0;
   virtual Val real_to_int(Val a) = 0;  ///< toward zero, saturating, NaN to 0
   virtual Val bool_to_real(Val a) = 0;

@@ -9,6 +9,7 @@ std::span<const Op> unary_ops();
 std::span<const Op> transcendental_ops();
 std::span<const Op> binary_ops();
 std::span<const Op> logic_ops();
+std::span<const Op> random_ops();
 std::span<const Op> convert_ops();
 std::span<const Reduction> reductions();
 

@@ -78,12 +78,12 @@ constexpr Reduction kReductions[] = {
      .result = NumClass::Real,
      .state_size = 1,
      .identity = {0, 0},
-     .lift = [](double x, double* state) { state[0] += x; },
-     .combine = [](double* into, const double* other) { into[0] += other[0]; },
-     .finish = first_word,
-     .emit_lift = [](Emitter& e, Val x, Val* state) { state[0] = e.add(state[0], x); },
-     .emit_combine = [](Emitter& e, Val* into, const Val* other) { into[0] = e.add(into[0], other[0]); },
-     .emit_finish = emit_first_word,
+     .lift_value = [](double x, double* state) { state[0] += x; },
+     .combine_states = [](double* into, const double* other) { into[0] += other[0]; },
+     .finish_state = first_word,
+     .emit_lift_value = [](Emitter& e, Val x, Val* state) { state[0] = e.add(state[0], x); },
+     .emit_combine_states = [](Emitter& e, Val* into, const Val* other) { into[0] = e.add(into[0], other[0]); },
+     .emit_finish_state = emit_first_word,
      .grad = "g"},
     {.name = "mean",
      .doc = "The sum divided by the number of elements; NaN of nothing.",
@@ -91,12 +91,12 @@ constexpr Reduction kReductions[] = {
      .result = NumClass::Real,
      .state_size = 1,
      .identity = {0, 0},
-     .lift = [](double x, double* state) { state[0] += x; },
-     .combine = [](double* into, const double* other) { into[0] += other[0]; },
-     .finish = [](const double* state, double count) { return state[0] / count; },
-     .emit_lift = [](Emitter& e, Val x, Val* state) { state[0] = e.add(state[0], x); },
-     .emit_combine = [](Emitter& e, Val* into, const Val* other) { into[0] = e.add(into[0], other[0]); },
-     .emit_finish = [](Emitter& e, const Val* state, Val count) { return e.div(state[0], count); },
+     .lift_value = [](double x, double* state) { state[0] += x; },
+     .combine_states = [](double* into, const double* other) { into[0] += other[0]; },
+     .finish_state = [](const double* state, double count) { return state[0] / count; },
+     .emit_lift_value = [](Emitter& e, Val x, Val* state) { state[0] = e.add(state[0], x); },
+     .emit_combine_states = [](Emitter& e, Val* into, const Val* other) { into[0] = e.add(into[0], other[0]); },
+     .emit_finish_state = [](Emitter& e, const Val* state, Val count) { return e.div(state[0], count); },
      .grad = "g/N"},
     {.name = "max",
      .doc = "The greatest element; NaN if any is, -inf of nothing.",
@@ -104,12 +104,12 @@ constexpr Reduction kReductions[] = {
      .result = NumClass::Real,
      .state_size = 1,
      .identity = {-kInfinity, 0},
-     .lift = [](double x, double* state) { state[0] = greater(state[0], x); },
-     .combine = [](double* into, const double* other) { into[0] = greater(into[0], other[0]); },
-     .finish = first_word,
-     .emit_lift = [](Emitter& e, Val x, Val* state) { state[0] = e.max(state[0], x); },
-     .emit_combine = [](Emitter& e, Val* into, const Val* other) { into[0] = e.max(into[0], other[0]); },
-     .emit_finish = emit_first_word,
+     .lift_value = [](double x, double* state) { state[0] = greater(state[0], x); },
+     .combine_states = [](double* into, const double* other) { into[0] = greater(into[0], other[0]); },
+     .finish_state = first_word,
+     .emit_lift_value = [](Emitter& e, Val x, Val* state) { state[0] = e.max(state[0], x); },
+     .emit_combine_states = [](Emitter& e, Val* into, const Val* other) { into[0] = e.max(into[0], other[0]); },
+     .emit_finish_state = emit_first_word,
      .grad = "select(index(N) == min(select(x == r, index(N), N), over = N), g, 0)"},
     {.name = "min",
      .doc = "The least element; NaN if any is, inf of nothing.",
@@ -117,12 +117,12 @@ constexpr Reduction kReductions[] = {
      .result = NumClass::Real,
      .state_size = 1,
      .identity = {kInfinity, 0},
-     .lift = [](double x, double* state) { state[0] = lesser(state[0], x); },
-     .combine = [](double* into, const double* other) { into[0] = lesser(into[0], other[0]); },
-     .finish = first_word,
-     .emit_lift = [](Emitter& e, Val x, Val* state) { state[0] = e.min(state[0], x); },
-     .emit_combine = [](Emitter& e, Val* into, const Val* other) { into[0] = e.min(into[0], other[0]); },
-     .emit_finish = emit_first_word,
+     .lift_value = [](double x, double* state) { state[0] = lesser(state[0], x); },
+     .combine_states = [](double* into, const double* other) { into[0] = lesser(into[0], other[0]); },
+     .finish_state = first_word,
+     .emit_lift_value = [](Emitter& e, Val x, Val* state) { state[0] = e.min(state[0], x); },
+     .emit_combine_states = [](Emitter& e, Val* into, const Val* other) { into[0] = e.min(into[0], other[0]); },
+     .emit_finish_state = emit_first_word,
      .grad = "select(index(N) == min(select(x == r, index(N), N), over = N), g, 0)"},
     {.name = "absmax",
      .doc = "The greatest magnitude; NaN if any element is, 0 of nothing.",
@@ -130,12 +130,12 @@ constexpr Reduction kReductions[] = {
      .result = NumClass::Real,
      .state_size = 1,
      .identity = {0, 0},
-     .lift = [](double x, double* state) { state[0] = greater(state[0], std::fabs(x)); },
-     .combine = [](double* into, const double* other) { into[0] = greater(into[0], other[0]); },
-     .finish = first_word,
-     .emit_lift = [](Emitter& e, Val x, Val* state) { state[0] = e.max(state[0], e.abs(x)); },
-     .emit_combine = [](Emitter& e, Val* into, const Val* other) { into[0] = e.max(into[0], other[0]); },
-     .emit_finish = emit_first_word,
+     .lift_value = [](double x, double* state) { state[0] = greater(state[0], std::fabs(x)); },
+     .combine_states = [](double* into, const double* other) { into[0] = greater(into[0], other[0]); },
+     .finish_state = first_word,
+     .emit_lift_value = [](Emitter& e, Val x, Val* state) { state[0] = e.max(state[0], e.abs(x)); },
+     .emit_combine_states = [](Emitter& e, Val* into, const Val* other) { into[0] = e.max(into[0], other[0]); },
+     .emit_finish_state = emit_first_word,
      .grad = "select(index(N) == min(select(abs(x) == r, index(N), N), over = N), g*sign(x), 0)"},
     {.name = "prod",
      .doc = "The product; 1 of nothing.",
@@ -143,12 +143,12 @@ constexpr Reduction kReductions[] = {
      .result = NumClass::Real,
      .state_size = 1,
      .identity = {1, 0},
-     .lift = [](double x, double* state) { state[0] *= x; },
-     .combine = [](double* into, const double* other) { into[0] *= other[0]; },
-     .finish = first_word,
-     .emit_lift = [](Emitter& e, Val x, Val* state) { state[0] = e.mul(state[0], x); },
-     .emit_combine = [](Emitter& e, Val* into, const Val* other) { into[0] = e.mul(into[0], other[0]); },
-     .emit_finish = emit_first_word,
+     .lift_value = [](double x, double* state) { state[0] *= x; },
+     .combine_states = [](double* into, const double* other) { into[0] *= other[0]; },
+     .finish_state = first_word,
+     .emit_lift_value = [](Emitter& e, Val x, Val* state) { state[0] = e.mul(state[0], x); },
+     .emit_combine_states = [](Emitter& e, Val* into, const Val* other) { into[0] = e.mul(into[0], other[0]); },
+     .emit_finish_state = emit_first_word,
      .grad = "g*select(x != 0, r/x, select(sum(select(x == 0, 1, 0), over = N) == 1, prod(select(x == 0, 1, x), over = "
              "N), 0))"},
     {.name = "logsumexp",
@@ -157,12 +157,12 @@ constexpr Reduction kReductions[] = {
      .result = NumClass::Real,
      .state_size = 2,
      .identity = {-kInfinity, 0},
-     .lift = lift_logsumexp,
-     .combine = combine_logsumexp,
-     .finish = finish_logsumexp,
-     .emit_lift = emit_lift_logsumexp,
-     .emit_combine = emit_combine_logsumexp,
-     .emit_finish = emit_finish_logsumexp,
+     .lift_value = lift_logsumexp,
+     .combine_states = combine_logsumexp,
+     .finish_state = finish_logsumexp,
+     .emit_lift_value = emit_lift_logsumexp,
+     .emit_combine_states = emit_combine_logsumexp,
+     .emit_finish_state = emit_finish_logsumexp,
      .emit_lift_many = emit_lift_many_logsumexp,
      .neutral = -kInfinity,
      .grad = "g*exp(x - r)"},
@@ -172,30 +172,58 @@ constexpr Reduction kReductions[] = {
      .result = NumClass::Bool,
      .state_size = 1,
      .identity = {0, 0},
-     .lift = [](double x, double* state) { state[0] = x != 0 ? 1 : state[0]; },
-     .combine = [](double* into, const double* other) { into[0] = other[0] != 0 ? 1 : into[0]; },
-     .finish = first_word,
-     .emit_lift = [](Emitter& e, Val x, Val* state) { state[0] = e.select(is_not_zero(e, x), e.real(1), state[0]); },
-     .emit_combine = [](Emitter& e, Val* into,
+     .lift_value = [](double x, double* state) { state[0] = x != 0 ? 1 : state[0]; },
+     .combine_states = [](double* into, const double* other) { into[0] = other[0] != 0 ? 1 : into[0]; },
+     .finish_state = first_word,
+     .emit_lift_value = [](Emitter& e, Val x, Val* state) { state[0] = e.select(is_not_zero(e, x), e.real(1), state[0]); },
+     .emit_combine_states = [](Emitter& e, Val* into,
                         const Val* other) { into[0] = e.select(is_not_zero(e, other[0]), e.real(1), into[0]); },
-     .emit_finish = [](Emitter& e, const Val* state, Val) { return is_not_zero(e, state[0]); }},
+     .emit_finish_state = [](Emitter& e, const Val* state, Val) { return is_not_zero(e, state[0]); }},
     {.name = "all",
      .doc = "Whether all elements are true (not zero); true of nothing.",
      .example = "all(x > 0, over = N)",
      .result = NumClass::Bool,
      .state_size = 1,
      .identity = {1, 0},
-     .lift = [](double x, double* state) { state[0] = x != 0 ? state[0] : 0; },
-     .combine = [](double* into, const double* other) { into[0] = other[0] != 0 ? into[0] : 0; },
-     .finish = first_word,
-     .emit_lift = [](Emitter& e, Val x, Val* state) { state[0] = e.select(is_not_zero(e, x), state[0], e.real(0)); },
-     .emit_combine = [](Emitter& e, Val* into,
+     .lift_value = [](double x, double* state) { state[0] = x != 0 ? state[0] : 0; },
+     .combine_states = [](double* into, const double* other) { into[0] = other[0] != 0 ? into[0] : 0; },
+     .finish_state = first_word,
+     .emit_lift_value = [](Emitter& e, Val x, Val* state) { state[0] = e.select(is_not_zero(e, x), state[0], e.real(0)); },
+     .emit_combine_states = [](Emitter& e, Val* into,
                         const Val* other) { into[0] = e.select(is_not_zero(e, other[0]), into[0], e.real(0)); },
-     .emit_finish = [](Emitter& e, const Val* state, Val) { return is_not_zero(e, state[0]); }},
+     .emit_finish_state = [](Emitter& e, const Val* state, Val) { return is_not_zero(e, state[0]); }},
 };
 
 }  // namespace
 
 std::span<const Reduction> reductions() { return kReductions; }
+
+void Reduction::lift(const double* x, double* state) const {
+  if (custom != nullptr) return custom->combine(state, x);
+  lift_value(*x, state);
+}
+
+void Reduction::combine(double* into, const double* other) const {
+  if (custom != nullptr) return custom->combine(into, other);
+  combine_states(into, other);
+}
+
+double Reduction::finish(const double* state, double count) const {
+  return custom != nullptr ? state[word] : finish_state(state, count);
+}
+
+void Reduction::emit_lift(Emitter& e, const LiftedValue& x, Val* state) const {
+  if (custom != nullptr) return custom->emit_combine(e, state, x.word);
+  emit_lift_value(e, x.word[0], state);
+}
+
+void Reduction::emit_combine(Emitter& e, Val* into, const Val* other) const {
+  if (custom != nullptr) return custom->emit_combine(e, into, other);
+  emit_combine_states(e, into, other);
+}
+
+Val Reduction::emit_finish(Emitter& e, const Val* state, Val count) const {
+  return custom != nullptr ? state[word] : emit_finish_state(e, state, count);
+}
 
 }  // namespace coda

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/ir/meaning.h"
 #include "compiler/reference/blocks.h"
 #include "compiler/reference/evaluator.h"
 #include "compiler/reference/gemm.h"
@@ -225,21 +226,30 @@ Values Evaluator::reduce(const Node& node, const Frame& frame) {
     return std::accumulate(lengths.begin(), lengths.end(), size, std::multiplies<>());
   });
   std::vector<double> states;
-  for (int64_t i = 0; i < size; ++i) states.insert(states.end(), {reduction.identity[0], reduction.identity[1]});
+  const auto words = static_cast<size_t>(reduction.state_size);
+  for (int64_t i = 0; i < size; ++i) states.insert(states.end(), reduction.identity, reduction.identity + words);
+  const std::vector<NodeId> parts = lifted_parts(program_.graph, node.args[0]);
   for_chunks(node, frame, axes, chunks, [&](const Frame& inside) {
     Shape depth;
     for (const AxisId axis : axes) depth.add(axis, inside.length(axis));
-    const ValuesRef body[] = {evaluate(node.args[0], inside)};
-    const std::vector<double> elements = product_over(workers_, joined({values.shape, depth}), body);
+    std::vector<std::vector<double>> elements;  // of each lifted value
+    for (const NodeId part : parts) {
+      const ValuesRef body[] = {evaluate(part, inside)};
+      elements.push_back(product_over(workers_, joined({values.shape, depth}), body));
+    }
     const int64_t length = depth.size();
     workers_.for_ranges(size, std::max<int64_t>(1, 4096 / length), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        for (int64_t k = 0; k < length; ++k) reduction.lift(elements[i * length + k], &states[2 * i]);
+        for (int64_t k = 0; k < length; ++k) {
+          double lifted[kMaxStateWords];
+          for (size_t p = 0; p < parts.size(); ++p) lifted[p] = elements[p][i * length + k];
+          reduction.lift(lifted, &states[words * i]);
+        }
       }
     });
   });
   for (int64_t i = 0; i < size; ++i) {
-    values.data.push_back(reduction.finish(&states[2 * i], static_cast<double>(count)));
+    values.data.push_back(reduction.finish(&states[words * i], static_cast<double>(count)));
   }
   return values;
 }

@@ -1,11 +1,14 @@
 #include "interpret.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
+
+#include "compiler/ir/meaning.h"
 
 namespace coda::test {
 
@@ -145,7 +148,7 @@ class Interpreter {
         for (size_t s = 0; s < e_.statistics.size(); ++s) {
           for (const auto& part : e_.statistics[s].parts) {
             Point point = row_point();
-            if (part.region == region && column_point(part.columns, point)) lift(s, at(part.body, point));
+            if (part.region == region && column_point(part.columns, point)) lift(s, lifted(part.body, point));
           }
         }
         write(targets);
@@ -153,14 +156,20 @@ class Interpreter {
     }
   }
 
-  void lift(size_t s, double value) {
+  std::array<double, kMaxStateWords> lifted(NodeId body, const Point& point) {
+    std::array<double, kMaxStateWords> values{};
+    size_t count = 0;
+    for (const NodeId part : lifted_parts(e_.program.graph, body)) values[count++] = at(part, point);
+    return values;
+  }
+  void lift(size_t s, const std::array<double, kMaxStateWords>& values) {
     const Statistic& statistic = e_.statistics[s];
     const int64_t key = statistic.scope == StatScope::Row ? row_ : statistic.scope == StatScope::Column ? column_ : 0;
-    statistic.reduction->lift(value, state(s, key));
+    statistic.reduction->lift(values.data(), state(s, key));
   }
   double* state(size_t s, int64_t key) {
     const auto [it, fresh] = states_[s].try_emplace(key);
-    if (fresh) it->second = {e_.statistics[s].reduction->identity[0], e_.statistics[s].reduction->identity[1]};
+    if (fresh) std::copy_n(e_.statistics[s].reduction->identity, kMaxStateWords, it->second.begin());
     return it->second.data();
   }
 
@@ -287,9 +296,10 @@ class Interpreter {
         return total;
       }
       case NodeKind::Reduce: {
-        double s[2] = {node.reduction->identity[0], node.reduction->identity[1]}, count = 0;
+        double s[kMaxStateWords], count = 0;
+        std::copy_n(node.reduction->identity, kMaxStateWords, s);
         each(node.over, point, [&](const Point& p) {
-          node.reduction->lift(arg(0, p), s);
+          node.reduction->lift(lifted(node.args[0], p).data(), s);
           ++count;
         });
         return node.reduction->finish(s, count);
@@ -314,7 +324,7 @@ class Interpreter {
   Interpreted result_;
   std::vector<std::set<size_t>> written_;
   std::vector<double> accumulator_;
-  std::vector<std::map<int64_t, std::array<double, 2>>> states_;
+  std::vector<std::map<int64_t, std::array<double, kMaxStateWords>>> states_;
   int64_t row_count_ = 0, row_ = 0, column_ = 0;
   int region_ = -1;
   bool finishing_ = false;

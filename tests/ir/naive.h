@@ -1,6 +1,7 @@
 // The meaning of the IR by plain loops over one point at a time: slow and obviously right, for tests of the evaluator.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ir/meaning.h"
 
 namespace coda::test {
 
@@ -90,9 +92,12 @@ struct Naive {
         return total;
       }
       case NodeKind::Reduce: {
-        double state[2] = {node.reduction->identity[0], node.reduction->identity[1]}, count = 0;
+        double state[kMaxStateWords], lifted[kMaxStateWords] = {}, count = 0;
+        std::copy_n(node.reduction->identity, kMaxStateWords, state);
         each(node.over, point, [&](const Point& p) {
-          node.reduction->lift(arg(0, p), state);
+          const std::vector<NodeId> parts = lifted_parts(graph, node.args[0]);
+          for (size_t i = 0; i < parts.size(); ++i) lifted[i] = at(parts[i], p);
+          node.reduction->lift(lifted, state);
           ++count;
         });
         return node.reduction->finish(state, count);

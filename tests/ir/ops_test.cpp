@@ -38,6 +38,8 @@ std::vector<std::pair<NumClass, NumClass>> classes(const Op& op) {
   switch (op.rule) {
     case ClassRule::Real:
       return {{Real, Real}};
+    case ClassRule::Int:
+      return {{Int, Int}};
     case ClassRule::Same:
       return {{Real, Real}, {Int, Int}};
     case ClassRule::Compare:
@@ -121,10 +123,11 @@ TEST_CASE("every op and reduction is documented, complete and found by its name"
     CHECK(find_reduction(reduction->name) == reduction);
     CHECK(std::string(reduction->doc).ends_with("."));
     CHECK_FALSE(reduction->example.empty());
-    CHECK((reduction->state_size == 1 || reduction->state_size == 2));
+    CHECK((reduction->state_size >= 1 && reduction->state_size <= kMaxStateWords));
     for (const bool is_set :
-         {reduction->lift != nullptr, reduction->combine != nullptr, reduction->finish != nullptr,
-          reduction->emit_lift != nullptr, reduction->emit_combine != nullptr, reduction->emit_finish != nullptr}) {
+         {reduction->lift_value != nullptr, reduction->combine_states != nullptr, reduction->finish_state != nullptr,
+          reduction->emit_lift_value != nullptr, reduction->emit_combine_states != nullptr,
+          reduction->emit_finish_state != nullptr}) {
       REQUIRE(is_set);
     }
   }

@@ -21,16 +21,19 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// Folds [0, cut) and [cut, n) apart, combines, finishes.
 double meant(const Reduction& reduction, const std::vector<double>& xs, size_t cut) {
-  double left[2] = {reduction.identity[0], reduction.identity[1]}, right[2] = {left[0], left[1]};
-  for (size_t i = 0; i < xs.size(); ++i) reduction.lift(xs[i], i < cut ? left : right);
+  double left[kMaxStateWords], right[kMaxStateWords];
+  std::copy_n(reduction.identity, kMaxStateWords, left);
+  std::copy_n(reduction.identity, kMaxStateWords, right);
+  for (size_t i = 0; i < xs.size(); ++i) reduction.lift(&xs[i], i < cut ? left : right);
   reduction.combine(left, right);
   return reduction.finish(left, static_cast<double>(xs.size()));
 }
 
 double emitted(const Reduction& reduction, const std::vector<double>& xs, size_t cut) {
   ScalarEmitter e;
-  Val left[2] = {e.real(reduction.identity[0]), e.real(reduction.identity[1])}, right[2] = {left[0], left[1]};
-  for (size_t i = 0; i < xs.size(); ++i) reduction.emit_lift(e, e.real(xs[i]), i < cut ? left : right);
+  Val left[kMaxStateWords], right[kMaxStateWords];
+  for (int w = 0; w < kMaxStateWords; ++w) left[w] = right[w] = e.real(reduction.identity[w]);
+  for (size_t i = 0; i < xs.size(); ++i) reduction.emit_lift(e, {{e.real(xs[i])}}, i < cut ? left : right);
   reduction.emit_combine(e, left, right);
   const Val result = reduction.emit_finish(e, left, e.real(static_cast<double>(xs.size())));
   return ScalarEmitter::value_of(result, reduction.result);

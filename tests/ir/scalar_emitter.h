@@ -83,6 +83,7 @@ class ScalarEmitter : public Emitter {
     const int64_t remainder = i(a) % i(b);
     return integer(remainder != 0 && (remainder < 0) != (i(b) < 0) ? remainder + i(b) : remainder);
   }
+  Val int_xor(Val a, Val b) override { return wrapped(u(a) ^ u(b)); }
   Val int_to_real(Val a) override { return make_real(static_cast<float>(i(a))); }
   Val real_to_int(Val a) override {
     int64_t value = 0;
