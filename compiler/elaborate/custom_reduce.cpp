@@ -82,7 +82,7 @@ bool run_combine(const CallSite& site, const ast::Expr& expr, CombineProgram& pr
   const auto function =
       name == nullptr ? std::nullopt : context.modules.find_function(*site.scope.module, name->name);
   if (!function || function->function->parameters.size() != 2) {
-    context.report(DiagId::E0292, expr.span, {context.quoted(expr.span, "combine")});
+    context.report(DiagId::E0292, expr.span, {name != nullptr ? name->name : "combine"});
     return false;
   }
   const size_t words = program.identity.size();

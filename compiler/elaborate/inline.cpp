@@ -87,6 +87,10 @@ bool is_recursive(Context& context, const FunctionRef& callee, Span at) {
   return true;
 }
 
+bool has_poison(const Value& value) {
+  return value.is_poison() || std::any_of(value.elements.begin(), value.elements.end(), has_poison);
+}
+
 /// Counts the call; false after a report.
 bool enter(Context& context, const FunctionRef& callee, Span name, Span span) {
   if (is_recursive(context, callee, name)) return false;
@@ -136,9 +140,9 @@ Value inline_call(const CallSite& site, const FunctionRef& callee) {
   bool poisoned = false;
   for (size_t i = 0; i < function.parameters.size(); ++i) {
     const ast::Expr* expr = (*given)[i];
-    values.push_back(expr != nullptr ? evaluate_tensor(context, site.scope, *expr)
-                                     : evaluate_tensor(context, defaults, *function.parameters[i].default_value));
-    poisoned = poisoned || values.back().is_poison();
+    values.push_back(expr != nullptr ? evaluate(context, site.scope, *expr)
+                                     : evaluate(context, defaults, *function.parameters[i].default_value));
+    poisoned = poisoned || has_poison(values.back());
   }
   if (poisoned) return Value::poison(site.span);
   return run_inlined(context, *site.scope.module, callee, std::move(values), site.span);

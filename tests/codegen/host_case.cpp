@@ -80,12 +80,12 @@ void fill(HostArray& array, const Param& param, const HostRun& run, bool with_no
   }
 }
 
-/// Half a unit in the last place of the type at `value`, and half its least number.
-double rounding_of(DType dtype, double value) {
+/// That many units in the last place of the type at `value`, or of its least number.
+double rounding_of(DType dtype, double value, double units) {
   const DTypeInfo& type = info(dtype);
-  if (type.num_class != NumClass::Real) return 0;
+  if (type.num_class != NumClass::Real) return units > 0.5 && type.num_class == NumClass::Int ? 1 : 0;
   const double least = std::ldexp(1.0, 1 - ((1 << (type.exponent_bits - 1)) - 1) - type.mantissa_bits);
-  return std::ldexp(std::fabs(value), -type.mantissa_bits - 1) * 1.0001 + least / 2;
+  return units * (std::ldexp(std::fabs(value), -type.mantissa_bits) * 1.0001 + least);
 }
 
 void compare(const std::string& name, const HostArray& got, const std::vector<double>& expected, const HostRun& run) {
@@ -100,7 +100,7 @@ void compare(const std::string& name, const HostArray& got, const std::vector<do
     bool good = have == stored || (std::isnan(have) && std::isnan(stored));
     if (!good && std::isfinite(have) && std::isfinite(want)) {
       const double slack = std::ldexp(run.ulps * (run.relative ? std::fabs(want) : largest), -23);
-      good = std::fabs(have - want) <= rounding_of(got.dtype, want) + slack;
+      good = std::fabs(have - want) <= rounding_of(got.dtype, want, run.units) + slack;
     }
     if (!good) FAIL(name << "[" << i << "] is " << have << ", expected " << want << " (largest " << largest << ")");
   }

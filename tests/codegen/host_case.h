@@ -34,6 +34,7 @@ struct HostRun {
   bool non_finite = false;  ///< NaN and infinities in row 1 of the first input and nowhere else
   double range = 2;         ///< Real inputs are multiples of range/16 up to it
   bool relative = false;    ///< `ulps` are of each element instead
+  double units = 0.5;       ///< of the output's type; 1 where it is rounded inside the program already
   double ulps = 16;         ///< of f32, of the largest result: what the epilogue's own arithmetic may lose
 };
 

@@ -8,6 +8,7 @@
 
 #include "dsl/parser.h"
 #include "evaluate.h"
+#include "prelude_programs.h"
 
 namespace coda::test {
 namespace {
@@ -17,6 +18,11 @@ using Row = std::vector<double>;
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double gelu(double x) { return 0.5 * x * (1 + std::erf(x * M_SQRT1_2)); }
 double gelu_tanh(double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }
+
+double slope(const std::function<double(double)>& f, double x) {
+  constexpr double kStep = 1e-3;  // an even formula of fourth order
+  return (8 * (f(x + kStep) - f(x - kStep)) - (f(x + 2 * kStep) - f(x - 2 * kStep))) / (12 * kStep);
+}
 
 struct Elementwise {
   std::string name, call;
@@ -42,6 +48,20 @@ const std::vector<Elementwise>& elementwise() {
       {"square", "square(x)", [](double x) { return x * x; }},
       {"lerp", "lerp(x, 3, 0.25)", [](double x) { return x + 0.25 * (3 - x); }},
       {"z_loss", "z_loss(x, weight = 0.5)", [](double x) { return 0.5 * x * x; }},
+      {"silu_slope", "silu_slope(x)", [](double x) { return slope([](double u) { return u * sigmoid(u); }, x); }},
+      {"gelu_tanh_slope", "gelu_tanh_slope(x)", [](double x) { return slope(gelu_tanh, x); }},
+      {"saturate_e4m3", "saturate_e4m3(x * 300)",
+       [](double x) { return round_to(std::min(std::max(x * 300, -448.0), 448.0), DType::E4M3); }},
+      {"saturate_e5m2", "saturate_e5m2(x * 50000)",
+       [](double x) { return round_to(std::min(std::max(x * 50000, -57344.0), 57344.0), DType::E5M2); }},
+      {"saturate_i8", "saturate_i8(x * 100)",
+       [](double x) { return std::nearbyint(std::min(std::max(x * 100, -127.0), 127.0)); }},
+      {"exponent", "exponent(abs(x) + 0.125)", [](double x) { return std::ilogb(std::fabs(x) + 0.125); }},
+      {"scale_exact", "scale_exact(abs(x), 448)", [](double x) { return x == 0 ? 1 : std::fabs(x) / 448; }},
+      {"scale_ceil", "scale_ceil(abs(x) * 448, 448)",
+       [](double x) { return x == 0 ? 0x1p-126 : std::exp2(std::ceil(std::log2(std::fabs(x)))); }},
+      {"scale_floor", "scale_floor(abs(x), 448)",
+       [](double x) { return x == 0 ? 0x1p-126 : std::exp2(std::ilogb(std::fabs(x)) - 8); }},
   };
   return cases;
 }
@@ -200,10 +220,18 @@ TEST_CASE("prelude: functions of rows") {
   }
 }
 
+TEST_CASE("prelude: functions of several arguments") {
+  for (const PreludeProgram& program : prelude_programs()) {
+    INFO(program.text);
+    program.check(evaluate(program.text, kPreludeSizes));
+  }
+}
+
 TEST_CASE("prelude: every function has a case") {
   std::set<std::string> tested;
   for (const Elementwise& c : elementwise()) tested.insert(c.name);
   for (const Rowwise& c : rowwise()) tested.insert(c.name);
+  for (const PreludeProgram& program : prelude_programs()) tested.insert(program.names.begin(), program.names.end());
   SourceMap sources;
   Diagnostics diagnostics(sources);
   size_t functions = 0;

@@ -95,7 +95,7 @@ struct Naive {
         double state[kMaxStateWords], lifted[kMaxStateWords] = {}, count = 0;
         std::copy_n(node.reduction->identity, kMaxStateWords, state);
         each(node.over, point, [&](const Point& p) {
-          const std::vector<NodeId> parts = lifted_parts(graph, node.args[0]);
+          const std::vector<NodeId> parts = lifted_parts(program.graph, node.args[0]);
           for (size_t i = 0; i < parts.size(); ++i) lifted[i] = at(parts[i], p);
           node.reduction->lift(lifted, state);
           ++count;
