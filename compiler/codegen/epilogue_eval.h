@@ -37,8 +37,8 @@ class EvalHooks {
   virtual Val load(int param, std::span<const Coord> index, Val predicate) = 0;
   /// The accumulator at the row the generator evaluates (see EpilogueEvaluator::bind_rows) and a column of the GEMM.
   virtual Val accumulator(const Coord& row, const Coord& column, Val predicate) = 0;
-  /// The reduction of `body` over `over` inside the tile, finished. `body` gives the Real values to lift (the product of
-  /// a Contract's factors) under an environment that extends `env` by coordinates of `over`.
+  /// The reduction of `body` over `over` inside the tile, finished. `body` gives the Real values to lift (the product
+  /// of a Contract's factors) under an environment that extends `env` by coordinates of `over`.
   struct TileReduction {
     NodeId node;
     const Reduction* reduction;

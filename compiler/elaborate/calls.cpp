@@ -24,7 +24,9 @@ bool contains(const Range& range, std::string_view text) {
   return std::find(std::begin(range), std::end(range), text) != std::end(range);
 }
 
-std::vector<std::span<const Word>> word_families() { return {shape_words(), indexing_words(), reduction_words(), quantize_words()}; }
+std::vector<std::span<const Word>> word_families() {
+  return {shape_words(), indexing_words(), reduction_words(), quantize_words()};
+}
 
 const Op* find_callable_op(std::string_view name) {
   const Op* op = find_op(name);

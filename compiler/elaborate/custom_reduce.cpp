@@ -79,8 +79,7 @@ Value state_of(Context& context, size_t words, int first, Span span) {
 bool run_combine(const CallSite& site, const ast::Expr& expr, CombineProgram& program) {
   Context& context = site.context;
   const auto* name = std::get_if<ast::NameRef>(&expr.node);
-  const auto function =
-      name == nullptr ? std::nullopt : context.modules.find_function(*site.scope.module, name->name);
+  const auto function = name == nullptr ? std::nullopt : context.modules.find_function(*site.scope.module, name->name);
   if (!function || function->function->parameters.size() != 2) {
     context.report(DiagId::E0292, expr.span, {name != nullptr ? name->name : "combine"});
     return false;

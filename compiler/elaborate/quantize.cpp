@@ -70,9 +70,9 @@ std::optional<Blocks> blocks_of(const CallSite& site, const Value& value) {
     return blocks;
   }
   if (elements.size() > value.dims.size()) {
-    context.report(DiagId::E0247, over->value->span,
-                   {context.quoted(value.span, "the operand"),
-                    "fewer than " + std::to_string(elements.size()) + " dimensions"});
+    context.report(
+        DiagId::E0247, over->value->span,
+        {context.quoted(value.span, "the operand"), "fewer than " + std::to_string(elements.size()) + " dimensions"});
     return std::nullopt;
   }
   for (size_t i = 0; i < elements.size(); ++i) {
@@ -118,8 +118,8 @@ Value scale_of(const CallSite& site, const Blocks& blocks, DType element, DType 
     function = rule->function;
   }
   const auto prelude = context.modules.find_function(*site.scope.module, std::string(function));
-  const Value value = inline_values(context, *site.scope.module, *prelude,
-                                    {amax, number(site, info(element).max_finite)}, site.span);
+  const Value value =
+      inline_values(context, *site.scope.module, *prelude, {amax, number(site, info(element).max_finite)}, site.span);
   if (value.is_poison() || scale == DType::F32 || is_power) return cast_to(context, value, scale, site.span);
   // The least scale that is not 0: a power of two below 1.
   const DTypeInfo& type = info(scale);
@@ -151,7 +151,8 @@ Value quantize_by(const CallSite& site) {
   const double largest = info(*element).max_finite;
   Value scaled = binary_operator(context, "/", blocks->value, scales, site.span);
   if (info(*element).num_class == NumClass::Int) scaled = apply_op(context, find_op("round"), {scaled}, site.span);
-  Value elements = cast_to(context, held(site, scaled, *element == DType::U8 ? 0 : -largest, largest), *element, site.span);
+  Value elements =
+      cast_to(context, held(site, scaled, *element == DType::U8 ? 0 : -largest, largest), *element, site.span);
   for (size_t i = blocks->grouped.size(); i-- > 0;) {
     const size_t position = blocks->grouped[i];
     elements = flatten_at(context, elements, {position, position + 1}, site.span);

@@ -14,9 +14,8 @@ namespace coda {
 namespace {
 
 bool is_arithmetic(const Node& node) {
-  const bool is_known = node.kind == NodeKind::Input || node.kind == NodeKind::Constant ||
-                        node.kind == NodeKind::Sum || node.kind == NodeKind::Contract ||
-                        (node.kind == NodeKind::Apply && !node.op->packs);
+  const bool is_known = node.kind == NodeKind::Input || node.kind == NodeKind::Constant || node.kind == NodeKind::Sum ||
+                        node.kind == NodeKind::Contract || (node.kind == NodeKind::Apply && !node.op->packs);
   return is_known && node.dims.empty() && node.over.empty();
 }
 

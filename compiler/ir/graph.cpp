@@ -208,7 +208,8 @@ NodeId Graph::apply(const Op* op, std::vector<NodeId> args, Span span) {
     if (nodes_[arg].kind == NodeKind::Constant) values.push_back(nodes_[arg].value);
   }
   sort_unique(node.dims, "apply");
-  if (values.size() == node.args.size() && !op->packs) return constant(apply_op(*op, values, node.num_class), node.num_class);
+  if (values.size() == node.args.size() && !op->packs)
+    return constant(apply_op(*op, values, node.num_class), node.num_class);
   // A selection that is made already.
   const bool is_decided = op->rule == ClassRule::Select && nodes_[node.args[0]].kind == NodeKind::Constant;
   if (is_decided) {

@@ -88,8 +88,15 @@ double rounding_of(DType dtype, double value, double units) {
   return units * (std::ldexp(std::fabs(value), -type.mantissa_bits) * 1.0001 + least);
 }
 
-void compare(const std::string& name, const HostArray& got, const std::vector<double>& expected, const HostRun& run) {
-  REQUIRE(static_cast<int64_t>(expected.size()) == got.count());
+std::string text_of(double value) {
+  char buffer[40];
+  std::snprintf(buffer, sizeof buffer, "%.9g", value);
+  return buffer;
+}
+
+std::string compare(const std::string& name, const HostArray& got, const std::vector<double>& expected,
+                    const HostRun& run) {
+  if (static_cast<int64_t>(expected.size()) != got.count()) return name + " has another number of elements";
   double largest = 1e-30;
   for (const double value : expected) {
     if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
@@ -102,19 +109,47 @@ void compare(const std::string& name, const HostArray& got, const std::vector<do
       const double slack = std::ldexp(run.ulps * (run.relative ? std::fabs(want) : largest), -23);
       good = std::fabs(have - want) <= rounding_of(got.dtype, want, run.units) + slack;
     }
-    if (!good) FAIL(name << "[" << i << "] is " << have << ", expected " << want << " (largest " << largest << ")");
+    if (!good) {
+      return name + "[" + std::to_string(i) + "] is " + text_of(have) + ", expected " + text_of(want) + " (largest " +
+             text_of(largest) + ")";
+    }
   }
+  return {};
 }
 
-void check_untouched(const std::string& name, const HostArray& array) {
+std::string check_untouched(const std::string& name, const HostArray& array) {
   const int64_t bytes = info(array.dtype).bits / 8;
   std::vector<bool> used(array.bytes.size(), false);
   for (int64_t i = 0; i < array.count(); ++i) {
     for (int64_t b = 0; b < bytes; ++b) used[static_cast<size_t>(array.offset(i) * bytes + b)] = true;
   }
   for (size_t i = 0; i < used.size(); ++i) {
-    if (!used[i] && array.bytes[i] != kPoison) FAIL(name << ": byte " << i << " between its elements was written");
+    if (!used[i] && array.bytes[i] != kPoison) {
+      return name + ": byte " + std::to_string(i) + " between its elements was written";
+    }
   }
+  return {};
+}
+
+std::string compile_error_for(const std::string& text, const Bindings& bound, const std::string& cpu,
+                              HostProgram& result) {
+  result = {};
+  result.text = text;
+  auto start = std::chrono::steady_clock::now();
+  Front front = front_end(text, bound);
+  if (!front.program || !front.lowered) return front.diagnostics;
+  result.front_ms = milliseconds_since(start);
+  start = std::chrono::steady_clock::now();
+  std::string reason;
+  auto output = compile_host(front.epilogue, {.cpu = cpu}, reason);
+  if (!output) return reason + "\n" + to_text(front.epilogue);
+  result.host_ms = milliseconds_since(start);
+  result.program = std::move(*front.program);
+  auto code = HostCode::load(output->image);
+  if (!code.ok()) return code.status().message();
+  result.code = std::make_shared<const HostCode>(std::move(*code));
+  result.image = std::make_shared<const KernelImage>(std::move(output->image));
+  return {};
 }
 
 }  // namespace
@@ -136,29 +171,15 @@ int64_t HostArray::offset(int64_t index) const {
 
 double HostArray::at(int64_t index) const { return load_element(bytes.data(), dtype, offset(index)); }
 
+std::string compile_error(const std::string& text, const Bindings& bound, HostProgram& result) {
+  return compile_error_for(text, bound, "", result);
+}
+
 HostProgram compile_for_host(const std::string& text, const Bindings& bound, const std::string& cpu) {
   HostProgram result;
-  result.text = text;
-  auto start = std::chrono::steady_clock::now();
-  Front front = front_end(text, bound);
   INFO(text);
-  INFO(front.diagnostics);
-  REQUIRE(front.program);
-  REQUIRE(front.lowered);
-  result.front_ms = milliseconds_since(start);
-  start = std::chrono::steady_clock::now();
-  std::string reason;
-  auto output = compile_host(front.epilogue, {.cpu = cpu}, reason);
-  INFO(reason);
-  INFO(to_text(front.epilogue));
-  REQUIRE(output);
-  result.host_ms = milliseconds_since(start);
-  result.program = std::move(*front.program);
-  auto code = HostCode::load(output->image);
-  INFO(code.status().message());
-  REQUIRE(code.ok());
-  result.code = std::make_shared<const HostCode>(std::move(*code));
-  result.image = std::make_shared<const KernelImage>(std::move(output->image));
+  const std::string wrong = compile_error_for(text, bound, cpu, result);
+  if (!wrong.empty()) FAIL(wrong);
   return result;
 }
 
@@ -172,15 +193,22 @@ std::string refusal(const std::string& text, const Bindings& bound) {
 }
 
 HostResult run_and_check(const HostProgram& compiled, const HostRun& run) {
+  std::string where;
+  for (const auto& [name, value] : run.sizes) where += name + "=" + std::to_string(value) + " ";
+  INFO(compiled.text);
+  INFO(where << " pitch " << run.pitch << " last stride " << run.last_stride << " threads " << run.threads);
+  HostResult result;
+  const std::string wrong = difference(compiled, run, result);
+  if (!wrong.empty()) FAIL(wrong);
+  SUCCEED();
+  return result;
+}
+
+std::string difference(const HostProgram& compiled, const HostRun& run, HostResult& result) {
   const Program& program = compiled.program;
   Bindings sizes = run.sizes;
   for (const auto& [name, value] : program.bound) sizes[name] = value;
-  std::string where;
-  for (const auto& [name, value] : sizes) where += name + "=" + std::to_string(value) + " ";
-  INFO(compiled.text);
-  INFO(where << " pitch " << run.pitch << " last stride " << run.last_stride << " threads " << run.threads);
-
-  HostResult result;
+  result = {};
   std::map<std::string, HostArray> before;
   std::vector<Argument> arguments;
   std::vector<ReferenceInput> inputs;
@@ -214,12 +242,10 @@ HostResult run_and_check(const HostProgram& compiled, const HostRun& run) {
   }
 
   auto plan = LaunchPlan::create(compiled.image, sizes);
-  INFO(plan.status().message());
-  REQUIRE(plan.ok());
+  if (!plan.ok()) return "no launch plan: " + plan.status().message();
   Binding binding;
   const Status bound = plan->bind(arguments, kHostDevice, binding);
-  INFO(bound.message());
-  REQUIRE(bound.ok());
+  if (!bound.ok()) return "not bound: " + bound.message();
   std::vector<std::vector<uint8_t>> workspaces;
   std::vector<void*> addresses;
   for (const int64_t bytes : binding.workspace_bytes) {
@@ -229,20 +255,23 @@ HostResult run_and_check(const HostProgram& compiled, const HostRun& run) {
   plan->set_workspaces(addresses, binding);
   HostPool pool(run.threads);
   const Status ran = compiled.code->run(binding.words.data(), pool);
-  REQUIRE(ran.ok());
-  for (size_t i = 0; i < workspaces.size(); ++i) REQUIRE(workspaces[i].back() == 0xFF);
+  if (!ran.ok()) return "not run: " + ran.message();
+  for (const auto& workspace : workspaces) {
+    if (workspace.back() != 0xFF) return "a workspace is too small";
+  }
 
   auto reference = Reference::make(program, sizes, inputs, {.threads = 2});
-  INFO(reference.status().message());
-  REQUIRE(reference.ok());
+  if (!reference.ok()) return "no reference: " + reference.status().message();
   for (size_t i = 0; i < program.outputs.size(); ++i) {
     const std::string& name = program.params[program.outputs[i].param].name;
     const auto expected = reference->evaluate_all(static_cast<int>(i));
-    REQUIRE(expected.ok());
-    compare(name, result.arrays[name], *expected, run);
+    if (!expected.ok()) return "no reference: " + expected.status().message();
+    if (std::string wrong = compare(name, result.arrays[name], *expected, run); !wrong.empty()) return wrong;
   }
-  for (const auto& [name, array] : result.arrays) check_untouched(name, array);
-  return result;
+  for (const auto& [name, array] : result.arrays) {
+    if (std::string wrong = check_untouched(name, array); !wrong.empty()) return wrong;
+  }
+  return {};
 }
 
 }  // namespace coda::test

@@ -56,4 +56,8 @@ struct HostResult {
 /// the reference has NaN. Memory between elements must be untouched.
 HostResult run_and_check(const HostProgram& program, const HostRun& run);
 
+/// The same without failing a test: what is wrong, or an empty text.
+std::string compile_error(const std::string& text, const Bindings& bound, HostProgram& program);
+std::string difference(const HostProgram& program, const HostRun& run, HostResult& result);
+
 }  // namespace coda::test

@@ -115,8 +115,8 @@ kernel f(x: bf16[M, K], w: bf16[N, K])
     (c, sc) = quantize(z, i8, over = 16, scale = ue8m0, round = ceil)
 }
 )");
-  const std::vector<Bindings> sizes = {{{"M", 9}, {"N", 96}, {"K", 7}}, {{"M", 3}, {"N", 352}, {"K", 30}},
-                                       {{"M", 2}, {"N", 32}, {"K", 0}}};
+  const std::vector<Bindings> sizes = {
+      {{"M", 9}, {"N", 96}, {"K", 7}}, {{"M", 3}, {"N", 352}, {"K", 30}}, {{"M", 2}, {"N", 32}, {"K", 0}}};
   run_sizes(program, {.ulps = 0}, sizes);
   run_sizes(program, {.range = 1e-4, .ulps = 0}, sizes);
   run_sizes(program, {.range = 3e5, .ulps = 0}, sizes);

@@ -51,7 +51,8 @@ int64_t first_extreme(const Row& x, double sign) {
 }
 
 double random_value(int64_t element, int64_t seed, int64_t offset) {
-  const std::vector<double> arguments = {static_cast<double>(element), static_cast<double>(seed), static_cast<double>(offset)};
+  const std::vector<double> arguments = {static_cast<double>(element), static_cast<double>(seed),
+                                         static_cast<double>(offset)};
   return std::floor(find_op("random_bits")->eval(arguments) / 256) / 0x1p24;
 }
 
@@ -109,6 +110,33 @@ void check_random(const Run& run) {
   });
 }
 
+void check_stochastic(const Run& run) {
+  each([&](int64_t m, int64_t n) {
+    const double x = run("x", {m, n}), down = run("down", {m, n}), up = run("up", {m, n});
+    // Eighths up to 2 need at most 3 bits behind the first.
+    CHECK(run("exact", {m, n}) == x);
+    const double unit = x == 0 ? 1 : std::exp2(std::ilogb(x * 1.1) - 2);
+    const bool is_up = x != 0 && run("r", {m, n}) >= 1 - (x * 1.1 / unit - std::floor(x * 1.1 / unit));
+    CHECK(down == (x == 0 ? 0 : (std::floor(x * 1.1 / unit) + (is_up ? 1 : 0)) * unit));
+    CHECK(up == down);
+  });
+}
+
+void check_packed(const Run& run) {
+  constexpr double kMagnitudes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  for (int64_t m = 0; m < kRows; ++m) {
+    for (int64_t i = 0; i < kColumns / 2; ++i) {
+      const auto byte = static_cast<int>(run("packed", {m, i}));
+      for (int64_t half = 0; half < 2; ++half) {
+        const int code = half == 0 ? byte % 16 : byte / 16;
+        const double value = kMagnitudes[code % 8] * (code >= 8 ? -1 : 1);
+        CHECK(value == round_to(2.5 * run("x", {m, 2 * i + half}), DType::E2M1));
+        CHECK(run("code", {m, 2 * i + half}) == code);
+      }
+    }
+  }
+}
+
 void check_groupnorm(const Run& run) {
   each([&](int64_t m, int64_t n) {
     const Row x = row_of(run, "x", m);
@@ -133,9 +161,7 @@ void check_rope(const Run& run) {
     const auto given = [&](int64_t pair) { return run("angle", {m, pair}); };
     CHECK(is_same(run("tail", {m, n}), rotated(x, n, 4, 2, given)));
     CHECK(is_same(run("middle", {m, n}), rotated(x, n, 2, 2, given)));
-    const auto computed = [&](int64_t pair) {
-      return run("t", {m}) * std::pow(100.0, -static_cast<double>(pair) / 4);
-    };
+    const auto computed = [&](int64_t pair) { return run("t", {m}) * std::pow(100.0, -static_cast<double>(pair) / 4); };
     CHECK(is_same(run("at", {m, n}), rotated(x, n, 0, 4, computed)));
   });
 }
@@ -217,6 +243,22 @@ const std::vector<PreludeProgram>& prelude_programs() {
 }
 )",
        check_random},
+      {{"stochastic"},
+       R"(kernel f(x: f32[M, N]) -> (exact: f32[M, N], down: f32[M, N], up: f32[M, N], r: f32[M, N]) {
+    exact = select(x == 0, 0, stochastic(x, 4, 5))
+    down = select(x == 0, 0, stochastic(1.1 * x, 2, 5))
+    up = down
+    r = random(x, 5)
+}
+)",
+       check_stochastic},
+      {{"e2m1_code", "pack_e2m1"},
+       R"(kernel f(x: f32[M, N]) -> (packed: u8[M, N/2], code: f32[M, N]) {
+    packed = pack_e2m1(2.5 * x)
+    code = e2m1_code(e2m1(2.5 * x))
+}
+)",
+       check_packed},
       {{"groupnorm"},
        R"(kernel f(x: f32[M, N], w: f32[N], b: f32[N]) -> (z: f32[M, N]) {
     z = groupnorm(x, w, b, 4, eps = 0.5)

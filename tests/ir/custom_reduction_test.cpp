@@ -21,8 +21,9 @@ CombineProgram greater_with_count() {
   std::vector<NodeId> in;
   for (int i = 0; i < 6; ++i) in.push_back(g.input(i, {}, NumClass::Real, {}));
   const NodeId first = g.apply(find_op("ge"), {in[0], in[3]});
-  const NodeId one = g.apply(find_op("to_real"), {g.apply(find_op("select"), {first, g.constant(1, NumClass::Int),
-                                                                              g.constant(0, NumClass::Int)})});
+  const NodeId one =
+      g.apply(find_op("to_real"),
+              {g.apply(find_op("select"), {first, g.constant(1, NumClass::Int), g.constant(0, NumClass::Int)})});
   program.results = {g.apply(find_op("select"), {first, in[0], in[3]}),
                      g.sum({g.contract({one, in[1]}, {}), in[4], g.contract({one, in[4]}, {})}, {1, 1, -1}),
                      g.sum({in[2], in[5]}, {1, 1})};
@@ -66,9 +67,9 @@ TEST_CASE("equal definitions are one record, and the name reads back as it") {
   const auto read = custom_reduction_from_text(one->name);
   REQUIRE(read.ok());
   CHECK(*read == one);
-  for (const char* text : {"{", "{}", "{0|||0}", "{0||0|1}", "{0||2|0}", "{0|sum(1*7)|2|0}", "{0|gt(0,1)|2|0}",
-                           "{0|pack2(0,1)|2|0}", "{0|exp(0,1)|2|0}", "{0;0;0;0;0||0;1;2;3;4|0}", "{x||0|0}",
-                           "{0|and(0,1)|2|0}", "{0|nothing(0)|2|0}"}) {
+  for (const char* text :
+       {"{", "{}", "{0|||0}", "{0||0|1}", "{0||2|0}", "{0|sum(1*7)|2|0}", "{0|gt(0,1)|2|0}", "{0|pack2(0,1)|2|0}",
+        "{0|exp(0,1)|2|0}", "{0;0;0;0;0||0;1;2;3;4|0}", "{x||0|0}", "{0|and(0,1)|2|0}", "{0|nothing(0)|2|0}"}) {
     INFO(text);
     CHECK_FALSE(custom_reduction_from_text(text).ok());
   }

@@ -124,10 +124,9 @@ TEST_CASE("every op and reduction is documented, complete and found by its name"
     CHECK(std::string(reduction->doc).ends_with("."));
     CHECK_FALSE(reduction->example.empty());
     CHECK((reduction->state_size >= 1 && reduction->state_size <= kMaxStateWords));
-    for (const bool is_set :
-         {reduction->lift_value != nullptr, reduction->combine_states != nullptr, reduction->finish_state != nullptr,
-          reduction->emit_lift_value != nullptr, reduction->emit_combine_states != nullptr,
-          reduction->emit_finish_state != nullptr}) {
+    for (const bool is_set : {reduction->lift_value != nullptr, reduction->combine_states != nullptr,
+                              reduction->finish_state != nullptr, reduction->emit_lift_value != nullptr,
+                              reduction->emit_combine_states != nullptr, reduction->emit_finish_state != nullptr}) {
       REQUIRE(is_set);
     }
   }
