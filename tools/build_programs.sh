@@ -10,11 +10,12 @@ mkdir -p "$folder/programs"
 build_one() {
   local name=$1 file=$2 kernel=$3 index=$4
   shift 4
-  "$folder/bin/codac" build "$folder/examples/$file" "$kernel" --arch sm_90a "$@" -o "$folder/programs/$name.$index.coda.bin" </dev/null
+  "$folder/bin/codac" build "$folder/examples/$file" ${kernel:+"$kernel"} --arch sm_90a "$@" -o "$folder/programs/$name.$index.coda.bin" </dev/null
 }
 each_case build_one
 for tokens in 8192 256 64 16; do  # tools/bench_blocks.py
   build_one llama_block llama_block.coda llama "T$tokens" --dim T=$tokens --dim D=4096 --dim A=4096 --dim F=14336 \
     --dim Hq=32 --dim Hkv=8 --dim Dh=128
 done
+each_example build_one
 echo "$(ls "$folder/programs" | wc -l) programs, $(du -sh --apparent-size "$folder/programs" | cut -f1)"

@@ -14,3 +14,24 @@ each_case() {
     done < <(printf '%s;%s\n' "$main" "$others" | tr ';' '\n')
   done <"$cases_file"
 }
+
+# The same for each kernel of examples.txt (tests/codegen/examples.txt): index 0 has the sizes there, index 1 eight times
+# those, whose rows are aligned.
+examples_file=${examples_file:-$(dirname "${BASH_SOURCE[0]}")/../tests/codegen/examples.txt}
+
+each_example() {
+  local file fixed sizes name index dims word
+  while IFS='|' read -r file fixed sizes; do
+    case $file in '#'* | '') continue ;; esac
+    case " $fixed " in *' block '* | *' host '*) continue ;; esac
+    file=${file%% *} name=${file%%.coda*} name=${name//\//_}
+    for index in 0 1; do
+      dims=()
+      for word in $fixed; do
+        case $word in *=*) dims+=(--dim "$word") ;; esac
+      done
+      for word in $sizes; do dims+=(--dim "${word%=*}=$((${word#*=} * (index ? 8 : 1)))"); done
+      "$1" "$name" "$file" "" "$index" "${dims[@]}"
+    done
+  done <"$examples_file"
+}

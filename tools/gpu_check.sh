@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks and times coda on a machine with a Hopper GPU, from a dist/ folder made by `tools/package.sh --programs`:
 #   gpu_check.sh quick        every GPU test, every program against the reference, a short benchmark; under 5 minutes
+#   gpu_check.sh examples     every kernel of examples/ against the reference
 #   gpu_check.sh full [PART]  part 1: tests and programs, twice; part 2: benchmark hot; part 3: benchmark cool; each part
 #                             under 9 minutes; without PART all of them
 # The last lines are a table of what passed. Exits with 1 if anything failed.
@@ -9,8 +10,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ -d "$here/bin" ] || here=$here/../dist
 cd "$here" || exit 2
 mode=${1:-quick} part=${2:-all}
-case $mode/$part in quick/all | full/all | full/[123]) ;; *) sed -n 2,7p "$0" >&2; exit 2 ;; esac
-export cases_file=$here/gpu_cases.txt
+case $mode/$part in quick/all | examples/all | full/all | full/[123]) ;; *) sed -n 2,8p "$0" >&2; exit 2 ;; esac
+export cases_file=$here/gpu_cases.txt examples_file=$here/examples.txt
 . "$here/cases.sh"
 log=${OUT:-$here}/gpu_check.log
 : >"$log"
@@ -39,7 +40,7 @@ verify_one() {
   local name=$1 file=$2 kernel=$3 index=$4
   shift 4
   local sizes="$*"
-  step "$name ${sizes//--dim /}" bin/codac run "examples/$file" "$kernel" --image "programs/$name.$index.coda.bin" "$@" \
+  step "$name ${sizes//--dim /}" bin/codac run "examples/$file" ${kernel:+"$kernel"} --image "programs/$name.$index.coda.bin" "$@" \
     --device cuda --verify --brief --seed "${seed:-1}"
 }
 benchmark() { step "benchmark $*" python3 bench_gpu.py --dist "$here" "$@"; sed -n '/^==== benchmark/,$p' "$log" | tail -n 40; }
@@ -49,6 +50,8 @@ if [ "$mode" = quick ]; then
   tests
   each_case verify_one
   benchmark --hot 2 --cool 3 --json "${OUT:-$here}/bench.json"
+elif [ "$mode" = examples ]; then
+  each_example verify_one
 else
   if [ "$part" = all ] || [ "$part" = 1 ]; then
     tests
