@@ -41,7 +41,11 @@ void HostTile::emit() {
   order_groups();
   const int64_t tile_rows = module_.layout.tile_rows;
   row_start_ = add_variable(argument(1), {.name = "row0", .multiple_of = tile_rows});
-  column_start_ = add_variable(argument(3), {.name = "column0", .multiple_of = width_});
+  // A region that one tile holds begins with it.
+  const auto region_columns = epilogue_.regions[region_].extent.constant();
+  column_start_ = region_columns && *region_columns <= width_
+                      ? Coord(0)
+                      : add_variable(argument(3), {.name = "column0", .multiple_of = width_});
 
   Scope* root = emitter().root();
   reset_column_parts();

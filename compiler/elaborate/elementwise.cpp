@@ -1,5 +1,6 @@
 #include "compiler/elaborate/elementwise.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/elaborate/extents.h"
@@ -166,6 +167,8 @@ Value apply_op(Context& context, const Op* op, std::vector<Value> operands, Span
     const bool second = class_of(context, operands[2]) == NumClass::Bool;
     if (first != second && !require_number(context, operands[first ? 1 : 2])) return Value::poison(span);
   }
+  // A condition, which may be made of coordinates, does not decide the order.
+  if (op->rule == ClassRule::Select) std::rotate(operands.begin(), operands.begin() + 1, operands.end());
   auto dims = broadcast(context, span, operands);
   if (!dims) return Value::poison(span);
   return with_node(std::move(*dims), context.graph().apply(op, std::move(nodes), span), span);

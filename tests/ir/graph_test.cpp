@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "compiler/ir/custom_reduction.h"
 #include "compiler/ir/verify.h"
 #include "random_program.h"
 
@@ -133,6 +134,7 @@ TEST_CASE("each rule of the verifier is broken by some node, and says so") {
       {"indexed dimension", broken(shifted, [](Node& n) { n.dim = dim("Q"); })},
       {"put dimensions", broken(placed, [](Node& n) { n.dim = K; })},
       {"gather index", broken(picked, [&](Node& n) { n.args[1] = i.x; })},
+      {"lifted values", broken(max, [](Node& n) { n.reduction = *custom_reduction_from_text("{0;0||0;1|0}"); })},
       {"op classes", broken(either, [&](Node& n) { n.args[0] = i.x; })},
       {"canonical order", broken(product, [](Node& n) { std::swap(n.args[0], n.args[1]); })},
       {"result dimensions", broken(product, [](Node& n) { n.dims.pop_back(); })},
