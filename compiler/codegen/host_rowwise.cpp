@@ -118,7 +118,7 @@ void HostRowwise::emit_region(int region, const Env& rows, Scope* row_scope) {
     }
     for (Total* total : totals) {
       const Statistic::Part& part = total->statistic->parts[0];
-      const Val x = evaluator().evaluate_real(part.body, with_digits(rows, part.columns, digits));
+      const LiftedValue x = evaluator().evaluate_lifted(part.body, with_digits(rows, part.columns, digits));
       if (total->row) {
         total->row->lift(scope, x, lanes);
       } else {
@@ -143,7 +143,7 @@ Val HostRowwise::row_statistic(const Statistic& statistic, const Env& rows, Scop
   HostState state(emitter(), *statistic.reduction, module_.lanes);
   state.reset(row_scope);
   walk(part.columns, row_scope, [&](const std::vector<Coord>& digits, Scope* scope, unsigned lanes) {
-    state.lift(scope, evaluator().evaluate_real(part.body, with_digits(rows, part.columns, digits)), lanes);
+    state.lift(scope, evaluator().evaluate_lifted(part.body, with_digits(rows, part.columns, digits)), lanes);
   });
   const StateWords total = state.total(row_scope);
   const Val count = emitter().int_to_real(evaluator().value_of(Coord::of(statistic.count)));
@@ -210,7 +210,7 @@ void HostRowwise::reset_totals() {
   }
 }
 
-void HostRowwise::lift_column(const Total& total, const std::vector<Coord>& digits, Val x, Scope* scope,
+void HostRowwise::lift_column(const Total& total, const std::vector<Coord>& digits, const LiftedValue& x, Scope* scope,
                               unsigned lanes) {
   const Reduction& reduction = *total.statistic->reduction;
   StateWords state;

@@ -38,7 +38,8 @@ class HostRowwise : public HostFunction {
   };
   void reset_totals();
   void save_totals();
-  void lift_column(const Total& total, const std::vector<Coord>& digits, Val x, Scope* scope, unsigned lanes);
+  void lift_column(const Total& total, const std::vector<Coord>& digits, const LiftedValue& x, Scope* scope,
+                   unsigned lanes);
   std::vector<ArrayAxis> column_axes(const Total& total, int word, const std::vector<Coord>& digits);
   llvm::Value* buffer(const Total& total);
   /// base + value * extent, affine where it can be.

@@ -129,6 +129,12 @@ Val Sm90RowFrame::evaluate_real(int region, int slot, NodeId node, const Env& en
   return evaluator_->evaluate_real(node, env);
 }
 
+LiftedValue Sm90RowFrame::evaluate_lifted(int region, int slot, NodeId body, const Env& env) {
+  region_ = region;
+  slot_ = slot;
+  return evaluator_->evaluate_lifted(body, env);
+}
+
 Val Sm90RowFrame::variable(VarId variable) {
   const auto known = variables_.find(variable);
   if (known != variables_.end()) return known->second;
@@ -396,10 +402,9 @@ void Sm90RowFrame::reduce_in_loops(const TileReduction& request, const Env& env,
     units_.clear();
     const auto early = early_;
     early_.reset();
-    Val x;
-    for (const NodeId arg : node.args) {
-      const Val factor = evaluator_->evaluate_real(arg, env, request.predicate);
-      x = x ? c_.numbers.emitter().mul(x, factor) : factor;
+    LiftedValue x = evaluator_->evaluate_lifted(node.args[0], env, request.predicate);
+    for (size_t i = 1; i < node.args.size(); ++i) {  // of a Contract, which lifts the product
+      x.word[0] = c_.numbers.emitter().mul(x.word[0], evaluator_->evaluate_real(node.args[i], env, request.predicate));
     }
     if (!evaluator_->failure().empty()) c_.fail(evaluator_->failure());
     early_ = early;

@@ -63,6 +63,7 @@ class Sm90RowFrame final : public EvalHooks {
   /// Evaluates at a slot: loads are guarded by its being inside.
   Val evaluate(int region, int slot, NodeId node, const Env& env);
   Val evaluate_real(int region, int slot, NodeId node, const Env& env);
+  LiftedValue evaluate_lifted(int region, int slot, NodeId body, const Env& env);
 
   struct Element {
     std::vector<Coord> index;

@@ -146,10 +146,11 @@ class RowKernel {
     const Statistic::Part& part = statistic.parts[0];
     std::vector<Val> many;
     for (int slot = first_slot; slot < first_slot + plan_.vector; ++slot) {
-      const Val x = frame.evaluate_real(part.region, slot, part.body, frame.at(part.region, part.columns, slot));
+      const LiftedValue x =
+          frame.evaluate_lifted(part.region, slot, part.body, frame.at(part.region, part.columns, slot));
       const Val inside = frame.inside(part.region, slot);
       if (reduction.emit_lift_many) {
-        many.push_back(inside ? e.select(inside, x, e.real(reduction.neutral)) : x);
+        many.push_back(inside ? e.select(inside, x.word[0], e.real(reduction.neutral)) : x.word[0]);
         continue;
       }
       std::vector<Val> lifted(state, state + reduction.state_size);

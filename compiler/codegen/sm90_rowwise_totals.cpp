@@ -100,7 +100,7 @@ void Sm90RowTotals::lift(Sm90RowFrame& frame, int region, int first_slot, std::s
     const bool in_memory = total.of_columns() && column;
     for (int k = 0; k < c_.plan.vector; ++k) {
       const int slot = first_slot + k;
-      const Val x = frame.evaluate_real(region, slot, part.body, frame.at(region, part.columns, slot));
+      const LiftedValue x = frame.evaluate_lifted(region, slot, part.body, frame.at(region, part.columns, slot));
       const Val inside = frame.row_inside(region, slot);
       const int chunk = first_slot / c_.plan.chunk_columns();
       std::vector<Val> state;
