@@ -26,7 +26,7 @@ class Differentiation {
       : source_(source), wrt_(wrt), span_(span), diagnostics_(diagnostics) {}
 
   std::optional<Gradient> run() {
-    if (!resolve() || !check_names()) return std::nullopt;
+    if (!resolve() || !check_names() || !check_reductions()) return std::nullopt;
     Program& whole = result_.whole;
     const DirectionInfo& direction = kDirections[static_cast<size_t>(Direction::Whole)];
     whole.name = source_.name + direction.suffix;
@@ -94,6 +94,18 @@ class Differentiation {
     for (const auto& target : targets_) make(source_.params[static_cast<size_t>(target.param)]);
     for (const Param& param : source_.params) {
       if (is_output(param)) make(param);
+    }
+    return ok;
+  }
+
+  /// A reduction of the program's own has no derivative in a record.
+  bool check_reductions() {
+    std::vector<NodeId> roots;
+    for (const auto& output : source_.outputs) roots.push_back(output.value);
+    bool ok = true;
+    for (const NodeId id : topological(source_.graph, roots)) {
+      const Node& node = source_.graph[id];
+      if (node.kind == NodeKind::Reduce && node.reduction->custom) ok = fail(DiagId::E0297, node.span, {source_.name});
     }
     return ok;
   }
