@@ -159,6 +159,13 @@ Status CudaKernel::launch(std::span<const Argument> arguments, void* stream, Wor
 Status CudaKernel::enqueue(std::span<const Argument> arguments, Binding& binding, void* stream_handle) {
   thread_local std::vector<CuTensorMap> block;
   if (!binding.has_output) return {};
+  // Statistics are finished by the last tile: without one nobody would store them.
+  const bool has_mainloop = !image().tensor_maps.empty();
+  if (has_mainloop && binding.tiles == 0 && !image().workspaces.empty()) {
+    return {Code::Unsupported, "a statistic of '" + image().name +
+                                   "' is over no rows or no columns, which its GPU code can't finish: leave the launch "
+                                   "out, or run it on the host"};
+  }
   const ContextScope scope(device_);
   if (!scope.status().ok()) return scope.status();
   const auto stream = static_cast<CuStream>(stream_handle);

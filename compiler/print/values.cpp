@@ -113,8 +113,10 @@ Piece Printer::apply(const Node& node) {
   for (const NodeId arg : node.args) {
     const Node& a = graph_[arg];
     args.push_back(a.kind == NodeKind::Constant ? constant(a, real) : expression(arg));
-    broadcast_with(result.dims, args.back().dims);
   }
+  // As the language orders them: by a selection's values, then its condition.
+  const size_t first = node.op->rule == ClassRule::Select ? 1 : 0;
+  for (size_t i = 0; i < args.size(); ++i) broadcast_with(result.dims, args[(first + i) % args.size()].dims);
   for (const OperatorOp& row : kOperators) {
     if (row.op != node.op->name) continue;
     const bool comparison = row.level == Level::Comparison;

@@ -66,7 +66,7 @@ const std::map<std::string, std::string> kCalls = {
     {"log_softmax", "log_softmax(x)"},
     {"z_loss", "z_loss(logsumexp(x, over = N))"},
     {"geglu_pairs", "geglu_pairs(x)"},
-    {"clamped_gate", "clamped_gate(x, g, 1.2, 1.702)"},
+    {"clamped_gate", "clamped_gate(x, x*x, 3.7, 1.702)"},
     {"swiglu_clamped", "swiglu_clamped(x)"},
     {"swiglu_clamped_pairs", "swiglu_clamped_pairs(x)"},
     {"silu_slope", "silu_slope(x)"},

@@ -90,7 +90,7 @@ TEST_CASE("reductions scale and keep signs as their records say") {
   const auto reduce = [](const Reduction& reduction, const std::vector<double>& elements) {
     std::vector<double> state(static_cast<size_t>(reduction.state_size));
     for (size_t w = 0; w < state.size(); ++w) state[w] = reduction.identity[w];
-    for (const double x : elements) reduction.lift(x, state.data());
+    for (const double x : elements) reduction.lift(&x, state.data());
     return reduction.finish(state.data(), static_cast<double>(elements.size()));
   };
   for (const Reduction* reduction : reduction_table()) {
