@@ -187,7 +187,8 @@ bool report(Compilation& result) {
   for (size_t k = 0; k < result.kernels.size(); ++k) {
     if (result.kernels[k].ok()) continue;
     result.diagnostics->append(*result.kernels[k].diagnostics);
-    result.diagnostics->report(DiagId::E0361, program.span, {program.name, std::to_string(k), "its own message says why"});
+    result.diagnostics->report(DiagId::E0361, program.span,
+                               {program.name, std::to_string(k), "its own message says why"});
   }
   return result.ok();
 }

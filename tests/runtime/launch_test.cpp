@@ -134,7 +134,7 @@ TEST_CASE("what a tensor map can't address is left to the kernel") {
   CHECK(fake_cuda::snapshot().launches.back().parameters[kMapsWord] == 2);
 }
 
-TEST_CASE("without output elements nothing is launched; without tiles one cluster is") {
+TEST_CASE("without output elements nothing is launched; statistics over nothing are refused") {
   fake_cuda::reset();
   auto kernel = prepared(cubin_image());
   Tensors no_rows(0, 512, 64), no_columns(300, 0, 64);
@@ -146,7 +146,13 @@ TEST_CASE("without output elements nothing is launched; without tiles one cluste
   image.params.push_back({"sum", ParamSpec::Role::Out, DType::F32, {Dim::symbol("M")}, {}});
   kernel = prepared(image);
   no_columns.add(DType::F32, {300});
-  CHECK(kernel->launch(no_columns.arguments, nullptr).ok());
+  CHECK(kernel->launch(no_columns.arguments, nullptr).code() == Code::Unsupported);
+  CHECK(fake_cuda::snapshot().launches.empty());
+
+  image.workspaces.clear();
+  std::erase_if(image.words, [](const WordSpec& word) { return word.kind == WordSpec::Kind::Workspace; });
+  kernel = prepared(image);
+  CHECK(kernel->launch(no_columns.arguments, nullptr).ok());  // without statistics one cluster is launched
   REQUIRE(fake_cuda::snapshot().launches.size() == 1);
   CHECK(fake_cuda::snapshot().launches[0].grid == 2);
 }
