@@ -13,6 +13,7 @@
 #include "compiler/codegen/host_object.h"
 #include "compiler/codegen/host_rowwise.h"
 #include "compiler/codegen/host_tile.h"
+#include "compiler/codegen/signature.h"
 
 namespace coda {
 
@@ -35,24 +36,10 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-ParamSpec spec_of(const Param& param) {
-  ParamSpec spec{.name = param.name,
-                 .role = static_cast<ParamSpec::Role>(param.role),
-                 .dtype = param.dtype,
-                 .default_value = param.default_value};
-  for (const NamedDim& dim : param.dims) spec.extents.push_back(dim.extent);
-  return spec;
-}
-
 void describe(const EpilogueProgram& epilogue, KernelImage& image) {
-  const Program& program = epilogue.program;
-  image.name = program.name;
-  image.target = "host";
+  describe_signature(epilogue.program, "host", image);
   image.code_kind = CodeKind::HostObject;
   image.entry = "coda";
-  image.bound = program.bound;
-  for (const Param& param : program.params) image.params.push_back(spec_of(param));
-  for (const DimFact& fact : program.facts) image.facts.push_back({fact.left, fact.right, fact.modulus, fact.relation});
   image.rows = Dim(1);
   for (const NamedDim& dim : epilogue.rows) image.rows = image.rows * dim.extent;
   if (epilogue.is_rowwise()) return;

@@ -1,9 +1,11 @@
 #include "compiler/codegen/sm90.h"
 
 #include "compiler/codegen/nvptx_builder.h"
+#include "compiler/codegen/signature.h"
 #include "compiler/codegen/sm90_choice.h"
 #include "compiler/codegen/sm90_kernel.h"
 #include "compiler/codegen/sm90_plan.h"
+#include "compiler/codegen/sm90_ptx.h"
 #include "compiler/codegen/sm90_ring.h"
 #include "compiler/codegen/sm90_rowwise.h"
 #include "compiler/codegen/sm90_stat_layout.h"
@@ -13,20 +15,7 @@ namespace coda {
 namespace {
 
 void describe(const EpilogueProgram& epilogue, const Sm90Plan& plan, KernelImage& image) {
-  image.target = kSm90Cpu;
-  image.bound = epilogue.program.bound;
-  for (const Param& p : epilogue.program.params) {
-    ParamSpec spec;
-    spec.name = p.name;
-    spec.role = static_cast<ParamSpec::Role>(p.role);
-    spec.dtype = p.dtype;
-    for (const NamedDim& dim : p.dims) spec.extents.push_back(dim.extent);
-    spec.default_value = p.default_value;
-    image.params.push_back(std::move(spec));
-  }
-  for (const DimFact& fact : epilogue.program.facts) {
-    image.facts.push_back({fact.left, fact.right, fact.modulus, fact.relation});
-  }
+  describe_signature(epilogue.program, kSm90Cpu, image);
   image.rows = sm90_rows(epilogue);
   image.depth = epilogue.depth;
   for (size_t r = 0; r < epilogue.regions.size(); ++r) {
@@ -77,16 +66,7 @@ std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm
   }
   image.shared_bytes =
       std::max(Sm90Ring(builder, plan.schedule).scratch_offset() + scratch, plan.schedule.read_bytes());
-  std::string error;
-  if (options.keep_llvm) result.llvm = builder.llvm_text();
-  auto ptx = builder.to_ptx(kSm90Cpu, kSm90Features, &error);
-  if (!ptx) {
-    diagnostics.report(DiagId::E0502, where, {kSm90Cpu, "LLVM refused it, a defect of the compiler: " + error});
-    return std::nullopt;
-  }
-  result.ptx = std::move(*ptx);
-  image.code_kind = CodeKind::Ptx;
-  image.code.assign(result.ptx.begin(), result.ptx.end());
+  if (!finish_sm90(builder, options, where, result, diagnostics)) return std::nullopt;
   return result;
 }
 

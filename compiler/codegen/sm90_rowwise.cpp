@@ -1,6 +1,8 @@
 #include "compiler/codegen/sm90_rowwise.h"
 
 #include "compiler/codegen/nvptx_builder.h"
+#include "compiler/codegen/signature.h"
+#include "compiler/codegen/sm90_ptx.h"
 #include "compiler/codegen/sm90_rowwise_kernel.h"
 #include "dsl/diagnostics.h"
 
@@ -8,17 +10,8 @@ namespace coda {
 namespace {
 
 void describe(const EpilogueProgram& epilogue, const Sm90RowPlan& plan, KernelImage& image) {
-  const Program& program = epilogue.program;
-  image.name = image.entry = program.name;
-  image.target = kSm90Cpu;
-  image.bound = program.bound;
-  for (const Param& p : program.params) {
-    ParamSpec spec{.name = p.name, .role = static_cast<ParamSpec::Role>(p.role), .dtype = p.dtype};
-    for (const NamedDim& dim : p.dims) spec.extents.push_back(dim.extent);
-    spec.default_value = p.default_value;
-    image.params.push_back(std::move(spec));
-  }
-  for (const DimFact& fact : program.facts) image.facts.push_back({fact.left, fact.right, fact.modulus, fact.relation});
+  describe_signature(epilogue.program, kSm90Cpu, image);
+  image.entry = image.name;
   image.rows = Dim(1);
   for (const NamedDim& row : epilogue.rows) image.rows = image.rows * row.extent;
   image.tile_rows = plan.rows();
@@ -54,16 +47,7 @@ std::optional<Sm90Result> compile_sm90_rowwise(const EpilogueProgram& epilogue, 
     diagnostics.report(DiagId::E0407, where, {failure});
     return std::nullopt;
   }
-  if (options.keep_llvm) result.llvm = builder.llvm_text();
-  std::string error;
-  auto ptx = builder.to_ptx(kSm90Cpu, kSm90Features, &error);
-  if (!ptx) {
-    diagnostics.report(DiagId::E0502, where, {kSm90Cpu, "LLVM refused it, a defect of the compiler: " + error});
-    return std::nullopt;
-  }
-  result.ptx = std::move(*ptx);
-  image.code_kind = CodeKind::Ptx;
-  image.code.assign(result.ptx.begin(), result.ptx.end());
+  if (!finish_sm90(builder, options, where, result, diagnostics)) return std::nullopt;
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "compiler/codegen/signature.h"
 #include "runtime/jit/generate.h"
 
 namespace coda {
@@ -193,24 +194,10 @@ bool report(Compilation& result) {
   return result.ok();
 }
 
-ParamSpec spec_of(const Param& param) {
-  ParamSpec spec{.name = param.name,
-                 .role = static_cast<ParamSpec::Role>(param.role),
-                 .dtype = param.dtype,
-                 .default_value = param.default_value};
-  for (const NamedDim& dim : param.dims) spec.extents.push_back(dim.extent);
-  return spec;
-}
-
 PlanImage assembled(const CompileRequest& request, const Compilation& result) {
-  const Program& program = *result.program;
   const Plan& plan = *result.plan;
   PlanImage image;
-  image.name = program.name;
-  image.target = request.target;
-  image.bound = program.bound;
-  for (const Param& param : program.params) image.params.push_back(spec_of(param));
-  for (const DimFact& fact : program.facts) image.facts.push_back({fact.left, fact.right, fact.modulus, fact.relation});
+  describe_signature(*result.program, request.target, image);
   for (const PlanTensor& tensor : plan.tensors) {
     if (tensor.param >= 0) continue;
     PlanTensorSpec spec{.name = tensor.name, .dtype = tensor.dtype};
