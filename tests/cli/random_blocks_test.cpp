@@ -23,21 +23,14 @@ std::pair<uint64_t, uint64_t> chosen_seeds() {
 
 TEST_CASE("random blocks are right on the host") {
   const auto [first, count] = chosen_seeds();
-  int ran = 0, several = 0, unplanned = 0;
+  int several = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const RandomBlock block = random_block(seed);
-    const BlockRun run = run_block(block.text, block.dims, seed, 2);
+    const BlockRun run = run_block(block.text, block.dims, seed);
     INFO("seed " << seed << "\n" << block.text << run.message);
-    if (run.message.find("which no earlier kernel writes") != std::string::npos) {  // refused, never run wrongly
-      ++unplanned;
-      continue;
-    }
     CHECK(run.compiled);
     CHECK(run.right);
-    ran += run.right;
     several += run.kernels > 1;
   }
-  if (unplanned > 0) WARN(unplanned << " of " << count << " have a plan whose order is wrong, and are refused");
-  CHECK(ran * 20 >= static_cast<int>(count) * 19);
   CHECK(several * 5 >= static_cast<int>(count));
 }
