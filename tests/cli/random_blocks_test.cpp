@@ -13,7 +13,7 @@ namespace {
 /// CODA_RANDOM_BLOCKS=FIRST:COUNT runs others than the usual ones.
 std::pair<uint64_t, uint64_t> chosen_seeds() {
   const char* text = std::getenv("CODA_RANDOM_BLOCKS");
-  if (!text) return {21, 40};
+  if (!text) return {21, 100};
   char* end = nullptr;
   const uint64_t first = std::strtoull(text, &end, 10);
   return {first, *end == ':' ? std::strtoull(end + 1, nullptr, 10) : 1};
