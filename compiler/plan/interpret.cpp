@@ -107,58 +107,63 @@ Meaning interpret_plan(const Program& block, const Plan& plan, const Bindings& s
   Meaning meaning;
   std::vector<Memory> memory;
   if (!parameters(block, sizes, seed, memory, meaning.failure)) return meaning;
-  // Results are kept in f32 whatever their type, also those written over an inout.
-  std::vector<DType> dtypes;
-  std::vector<bool> ready;
-  for (size_t t = 0; t < plan.tensors.size(); ++t) {
-    const bool given = t < block.params.size() && !written_only(block.params[t]);
-    dtypes.push_back(given ? block.params[t].dtype : DType::F32);
-    ready.push_back(given);
-    if (given) continue;
-    auto one = make(plan.tensors[t].dims, DType::F32, sizes);
-    if (!one) {
-      meaning.failure = "an extent of " + plan.tensors[t].name + " is not determined by the sizes";
-      return meaning;
-    }
-    if (t >= memory.size()) memory.resize(t + 1);
-    memory[t] = std::move(*one);
+  std::vector<ReferenceInput> inputs;
+  for (size_t p = 0; p < memory.size(); ++p) inputs.push_back(view(memory[p], block.params[p].dtype));
+  return interpret_plan(block, plan, sizes, inputs, Kept::F32);
+}
+
+Meaning interpret_plan(const Program& block, const Plan& plan, const Bindings& sizes,
+                       const std::vector<ReferenceInput>& inputs, Kept kept) {
+  Meaning meaning;
+  std::vector<ReferenceInput> tensors(plan.tensors.size());
+  std::vector<bool> ready(plan.tensors.size());
+  std::vector<Memory> memory(plan.tensors.size());  // of what kernels write
+  for (size_t p = 0; p < block.params.size(); ++p) {
+    if (written_only(block.params[p])) continue;
+    tensors[p] = inputs[p];
+    ready[p] = true;
   }
+  std::map<size_t, std::vector<double>> written;  // as computed, before any rounding
   for (const PlanKernel& kernel : plan.kernels) {
     Program program = kernel.program;
-    std::vector<ReferenceInput> inputs;
+    std::vector<ReferenceInput> arguments;
     for (size_t p = 0; p < program.params.size(); ++p) {
       const size_t tensor = static_cast<size_t>(kernel.arguments[p]);
-      program.params[p].dtype = dtypes[tensor];
-      if (!written_only(program.params[p]) && !ready[tensor]) {
+      arguments.push_back(tensors[tensor]);
+      if (written_only(program.params[p])) continue;
+      if (!ready[tensor]) {
         meaning.failure = program.name + " reads " + program.params[p].name + " before it is written";
         return meaning;
       }
-      inputs.push_back(view(memory[tensor], dtypes[tensor]));
+      program.params[p].dtype = tensors[tensor].dtype;
     }
     std::vector<std::vector<double>> results;
-    if (!evaluate(program, sizes, inputs, results, meaning.failure)) return meaning;
+    if (!evaluate(program, sizes, arguments, results, meaning.failure)) return meaning;
     for (size_t i = 0; i < results.size(); ++i) {
       const size_t tensor = static_cast<size_t>(kernel.arguments[static_cast<size_t>(program.outputs[i].param)]);
+      const DType dtype = kept == Kept::F32 ? DType::F32 : plan.tensors[tensor].dtype;
+      auto one = make(plan.tensors[tensor].dims, dtype, sizes);
+      if (!one) {
+        meaning.failure = "an extent of " + plan.tensors[tensor].name + " is not determined by the sizes";
+        return meaning;
+      }
+      memory[tensor] = std::move(*one);
+      tensors[tensor] = view(memory[tensor], dtype);
       ready[tensor] = true;
-      if (dtypes[tensor] != DType::F32) {
-        dtypes[tensor] = DType::F32;
-        memory[tensor] = *make(plan.tensors[tensor].dims, DType::F32, sizes);
-      }
       for (size_t j = 0; j < results[i].size(); ++j) {
-        store_element(memory[tensor].bytes.data(), DType::F32, static_cast<int64_t>(j), results[i][j]);
+        store_element(memory[tensor].bytes.data(), dtype, static_cast<int64_t>(j), results[i][j]);
       }
+      written[tensor] = std::move(results[i]);
     }
   }
   for (const auto& output : block.outputs) {
     const size_t p = static_cast<size_t>(output.param);
-    auto& values = meaning.outputs[block.params[p].name];
-    if (!ready[p]) {
+    const auto values = written.find(p);
+    if (values == written.end()) {
       meaning.failure = "no kernel writes " + block.params[p].name;
       return meaning;
     }
-    for (int64_t j = 0; j < memory[p].elements; ++j) {
-      values.push_back(load_element(memory[p].bytes.data(), dtypes[p], j));
-    }
+    meaning.outputs[block.params[p].name] = std::move(values->second);
   }
   return meaning;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/plan/plan.h"
+#include "compiler/reference/reference.h"
 
 namespace coda {
 
@@ -21,6 +22,12 @@ struct Meaning {
 Meaning interpret_source(const Program& block, const Bindings& sizes, uint32_t seed);
 /// Kernel by kernel, in order; what kernels leave for others is kept in f32.
 Meaning interpret_plan(const Program& block, const Plan& plan, const Bindings& sizes, uint32_t seed);
+
+/// What kernels leave for others is kept in f32, or rounded to the type that the plan stores it in.
+enum class Kept { F32, AsStored };
+/// On inputs given, by parameter of the block. The outputs are not rounded.
+Meaning interpret_plan(const Program& block, const Plan& plan, const Bindings& sizes,
+                       const std::vector<ReferenceInput>& inputs, Kept kept);
 
 /// The largest difference relative to the largest value of each output; `where` names the output. Infinite where one
 /// side is finite and the other is not.

@@ -90,3 +90,17 @@ TEST_CASE("the bound grows with depth and coarser types") {
   CHECK(error_bound(DType::F32, 16384).scaled > error_bound(DType::F32, 64).scaled);
   CHECK(error_bound(DType::BF16, 64).relative > error_bound(DType::F16, 64).relative);
 }
+
+TEST_CASE("what kept tensors do to an element is allowed for that element alone, once computed") {
+  const KeptRoundings assumed{.sum = 0x1p-7}, computed{.sum = 0x1p-7, .computed = true};
+  const auto wide = error_bound(DType::F32, 64, 1, {}, assumed), narrow = error_bound(DType::F32, 64, 1, {}, computed);
+  CHECK(narrow.scaled < wide.scaled);
+  CHECK(narrow.relative < wide.relative);
+  auto elements = rounded(DType::F32, 1);
+  elements[100].got += 0.2;
+  CHECK_FALSE(compare(elements, DType::F32, narrow, false).passed);
+  elements[100].kept = 0.2;
+  CHECK(compare(elements, DType::F32, narrow, false).passed);
+  elements[101].got += 0.2;
+  CHECK(compare(elements, DType::F32, narrow, false).at.index == 101);
+}

@@ -16,6 +16,8 @@ constexpr double kRoundingRms = 0.6;
 // Roundings of a kept tensor, summed over a product's depth, are normal; no element is further out than this many of
 // their deviations. What follows the product enlarges them by the slope.
 constexpr double kDeviations = 7, kKeptSlope = 2;
+// Where their effect was computed, one of them may still have gone to the other neighbour: two unit roundoffs.
+constexpr double kOtherNeighbour = 2;
 
 bool same_special(double got, double want) {
   return (std::isnan(want) && std::isnan(got)) || (std::isinf(want) && got == want);
@@ -49,20 +51,23 @@ struct Scales {
 
 }  // namespace
 
-ErrorBound error_bound(DType stored, int64_t depth, double slack, std::optional<DType> rigid, double kept) {
+ErrorBound error_bound(DType stored, int64_t depth, double slack, std::optional<DType> rigid, KeptRoundings kept) {
   const DTypeInfo& type = info(stored);
   ErrorBound bound;
   double accumulation = slack * kAmplification * 0x1p-22 * (8 + static_cast<double>(depth) / 16);
-  bound.scaled = accumulation + slack * kKeptSlope * kDeviations * kRoundingRms * kept;
-  bound.rms = accumulation + slack * kKeptSlope * kRoundingRms * kept;
+  const double furthest = kept.computed ? kOtherNeighbour : kDeviations * kRoundingRms;
+  bound.scaled = accumulation + slack * kKeptSlope * furthest * kept.sum;
+  // Powers enlarge the error of a large element by more than their slope at an ordinary one: n|x|^(n-1) <= n|x|^n + n.
+  bound.relative = slack * kKeptSlope * furthest * kept.sum;
+  bound.rms = accumulation + slack * kKeptSlope * kRoundingRms * kept.sum;
   if (type.num_class != NumClass::Real) return bound;
   double unit = std::ldexp(1.0, -type.mantissa_bits - 1);
   if (type.bits <= 16) {
-    bound.relative = 1.25 * unit;
+    bound.relative += 1.25 * unit;
     bound.scaled += kApproximate;
     bound.rms += kApproximate;
   } else {
-    bound.relative = unit;
+    bound.relative += unit;
   }
   bound.rms += kRoundingRms * unit;
   // A square doubles the relative error of what it is made of.
@@ -93,7 +98,7 @@ Comparison compare(const std::vector<ComparedElement>& elements, DType stored, c
     }
     double scale = scales.rows.at(e.row);
     double difference = std::abs(e.got - e.want);
-    double allowed = exact ? 0 : bound.relative * std::abs(e.want) + bound.scaled * scale + bound.absolute;
+    double allowed = exact ? 0 : e.kept + bound.relative * std::abs(e.want) + bound.scaled * scale + bound.absolute;
     bool bad = !(difference <= allowed);
     double ratio = difference == 0 ? 0 : allowed > 0 ? difference / allowed : INFINITY;
     if (std::isnan(ratio)) ratio = INFINITY;

@@ -15,19 +15,27 @@ namespace coda {
 struct ComparedElement {
   int64_t row = 0, index = 0;
   double got = 0, want = 0;
+  double kept = 0;  ///< what the roundings of tensors kept between kernels do to it, where that was computed
 };
 
+/// Tensors kept between the kernels on the way to an output.
+struct KeptRoundings {
+  double sum = 0;         ///< of their unit roundoffs
+  bool computed = false;  ///< what they do to each element is in `ComparedElement::kept`
+};
+
+/// What an element may be off beside its `kept`.
 struct ErrorBound {
   double relative = 0;  ///< of the element: rounding of what is stored
   double scaled = 0;    ///< of the row's scale: accumulation in f32 and what follows it
   double absolute = 0;  ///< half the smallest subnormal of the stored type
   double rms = 0;       ///< of the tensor's RMS
 };
-/// `slack` multiplies what comes from accumulation and from tensors kept between kernels, whose unit roundoffs on the
-/// way to this output sum up to `kept`. `rigid` is the coarsest type that a cast in the program rounds to
-/// on the way to this output: an argument close to a tie may go to the other neighbour, one unit in the last place
-/// away. That is rare, so the RMS bound does not grow by it.
-ErrorBound error_bound(DType stored, int64_t depth, double slack = 1, std::optional<DType> rigid = {}, double kept = 0);
+/// `slack` multiplies what comes from accumulation and from `kept`. `rigid` is the coarsest type that a cast in the
+/// program rounds to on the way to this output: an argument close to a tie may go to the other neighbour, one unit in
+/// the last place away. That is rare, so the RMS bound does not grow by it.
+ErrorBound error_bound(DType stored, int64_t depth, double slack = 1, std::optional<DType> rigid = {},
+                       KeptRoundings kept = {});
 
 struct Comparison {
   int64_t compared = 0, non_finite = 0, beyond = 0;

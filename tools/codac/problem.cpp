@@ -48,6 +48,7 @@ Problem problem_of(const Compilation& compilation, const Bindings& dims) {
     return problem;
   }
   const Plan& plan = *compilation.plan;
+  problem.plan = &plan;
   std::vector<double> before(plan.tensors.size()), after(plan.tensors.size());  // without and with its own rounding
   for (size_t k = 0; k < plan.kernels.size(); ++k) {
     const PlanKernel& kernel = plan.kernels[k];

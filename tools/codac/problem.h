@@ -14,6 +14,7 @@ struct Problem {
   double flops = 0;
   /// By parameter: the unit roundoffs of tensors kept between kernels on the way to it, along the worst path.
   std::vector<double> kept_roundings;
+  const Plan* plan = nullptr;  ///< of a block; the compilation's
 };
 
 /// For a compilation that has an epilogue or a plan, at these sizes.

@@ -1,9 +1,11 @@
 #include "tools/codac/verify.h"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <set>
 
+#include "compiler/plan/interpret.h"
 #include "compiler/reference/reference.h"
 #include "tools/codac/elements.h"
 
@@ -40,6 +42,15 @@ std::vector<ReferenceInput> reference_inputs(const Program& program, const Argum
     inputs.push_back(std::move(input));
   }
   return inputs;
+}
+
+/// What the roundings of tensors kept between kernels do to the outputs; nothing where it can't be computed.
+std::optional<Meaning> planned(const Program& program, const Problem& problem, const Arguments& arguments) {
+  if (!problem.plan) return std::nullopt;
+  Meaning meaning =
+      interpret_plan(program, *problem.plan, arguments.dims, reference_inputs(program, arguments), Kept::AsStored);
+  if (!meaning.failure.empty()) return std::nullopt;
+  return meaning;
 }
 
 int64_t row_major_index(const Sizes& shape, const std::vector<int64_t>& coordinate) {
@@ -93,6 +104,7 @@ Expected<std::vector<OutputReport>> verify(const Program& program, const Problem
   auto reference = Reference::make(program, arguments.dims, reference_inputs(program, arguments));
   if (!reference) return reference.status();
   const bool whole = problem.flops <= kWholeFlops;
+  const auto rounded = whole ? planned(program, problem, arguments) : std::nullopt;
 
   std::vector<OutputReport> reports;
   for (size_t output = 0; output < program.outputs.size(); ++output) {
@@ -105,18 +117,21 @@ Expected<std::vector<OutputReport>> verify(const Program& program, const Problem
     auto want = reference->evaluate(static_cast<int>(output), coordinates);
     if (!want) return want.status().with_context(program.params[static_cast<size_t>(param)].name);
 
+    const std::string& name = program.params[static_cast<size_t>(param)].name;
+    const std::vector<double>* kept = rounded ? &rounded->outputs.at(name) : nullptr;
     std::vector<ComparedElement> elements;
     for (size_t i = 0; i < coordinates.size(); ++i) {
       const int64_t index = row_major_index(shape, coordinates[i]);
       elements.push_back({coordinates[i].empty() ? 0 : coordinates[i][0], index, get(got, index), (*want)[i]});
+      if (kept) elements.back().kept = std::abs((*kept)[static_cast<size_t>(index)] - (*want)[i]);
     }
     OutputReport report;
-    report.name = program.params[static_cast<size_t>(param)].name;
+    report.name = name;
     report.dtype = got.view().dtype;
     report.whole = static_cast<int64_t>(coordinates.size()) == count(got);
     report.bound = error_bound(report.dtype, problem.depth, options.slack,
                                coarsest_cast(program.graph, program.outputs[output].value),
-                               problem.kept_roundings[static_cast<size_t>(param)]);
+                               {problem.kept_roundings[static_cast<size_t>(param)], kept != nullptr});
     report.comparison = compare(elements, report.dtype, report.bound, problem.depth == 0);
     reports.push_back(std::move(report));
   }
