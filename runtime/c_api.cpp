@@ -98,9 +98,9 @@ coda_code with_arguments(const coda_kernel* kernel, const coda_argument* argumen
   });
 }
 
-Status keep_image(Expected<Image> loaded, coda_image** out) {
+Status keep_image(Expected<Artefact> loaded, coda_image** out) {
   if (!loaded) return loaded.status();
-  *out = new coda_image{std::make_shared<Image>(std::move(*loaded))};
+  *out = new coda_image{std::move(*loaded)};
   return {};
 }
 
@@ -129,25 +129,25 @@ uint32_t coda_abi_version(void) { return CODA_ABI_VERSION; }
 const char* coda_error(void) { return last_error.c_str(); }
 
 coda_code coda_image_load(const char* path, coda_image** out) {
-  return guarded([&] { return path && out ? keep_image(load_image(path), out) : null_argument(); });
+  return guarded([&] { return path && out ? keep_image(load_artefact(path), out) : null_argument(); });
 }
 
 coda_code coda_image_from_bytes(const void* bytes, size_t size, coda_image** out) {
   return guarded([&] {
     if (!bytes || !out) return null_argument();
-    return keep_image(any_image_from_bytes({static_cast<const uint8_t*>(bytes), size}), out);
+    return keep_image(artefact_from_bytes({static_cast<const uint8_t*>(bytes), size}), out);
   });
 }
 
 coda_code coda_image_save(const coda_image* image, const char* path) {
-  return guarded([&] { return image && path ? save_image(*image->image, path) : null_argument(); });
+  return guarded([&] { return image && path ? save_artefact(image->artefact, path) : null_argument(); });
 }
 
 void coda_image_free(coda_image* image) { delete image; }
 
 const char* coda_image_name(const coda_image* image) { return image->signature().name.c_str(); }
 
-const char* coda_image_target(const coda_image* image) { return image->signature().target.c_str(); }
+const char* coda_image_target(const coda_image* image) { return image->targets.c_str(); }
 
 int32_t coda_image_param_count(const coda_image* image) {
   return static_cast<int32_t>(image->signature().params.size());
@@ -178,7 +178,7 @@ coda_code coda_prepare(const coda_image* image, int32_t device, const coda_bindi
   return guarded([&]() -> Status {
     const auto bindings = read_bindings(given, given_count);
     if (!image || !out || !bindings) return null_argument();
-    auto kernel = prepare(image->image, device, *bindings);
+    auto kernel = prepare(image->artefact, device, *bindings);
     if (!kernel) return kernel.status();
     *out = new coda_kernel{std::move(*kernel)};
     return {};

@@ -10,8 +10,9 @@
 #include "runtime/recording.h"
 
 struct coda_image {
-  std::shared_ptr<const coda::Image> image;
-  const coda::Signature& signature() const { return coda::signature(*image); }
+  coda::Artefact artefact;
+  std::string targets = artefact.targets();
+  const coda::Signature& signature() const { return artefact.signature(); }
 };
 struct coda_kernel {
   std::unique_ptr<coda::Kernel> kernel;

@@ -66,4 +66,29 @@ Expected<std::unique_ptr<Kernel>> prepare(std::shared_ptr<const Image> image, in
       *image);
 }
 
+Expected<std::shared_ptr<const Image>> image_for(const Artefact& artefact, int device) {
+  if (artefact.images.empty()) return Status(Code::InvalidArgument, "the artefact is empty");
+  if (artefact.images.size() == 1) return artefact.images.front();  // whether it fits, prepare() says in its own words
+  const Device* cuda = nullptr;
+  if (device != kHostDevice) {
+    auto opened = Device::get(device);
+    if (!opened) return opened.status();
+    cuda = *opened;
+  }
+  for (const auto& image : artefact.images) {
+    const std::string& target = signature(*image).target;
+    if (cuda ? cuda->runs(target).ok() : target == "host") return image;
+  }
+  const std::string place =
+      cuda ? "CUDA device " + std::to_string(device) + " (" + cuda->name() + "), which is " + cuda->arch() : "the host";
+  return Status(Code::Unsupported, "'" + artefact.signature().name + "' is compiled for " + artefact.targets() +
+                                       ", not for " + place + "; compile it for that too");
+}
+
+Expected<std::unique_ptr<Kernel>> prepare(const Artefact& artefact, int device, const Bindings& given) {
+  auto image = image_for(artefact, device);
+  if (!image) return image.status();
+  return prepare(*image, device, given);
+}
+
 }  // namespace coda

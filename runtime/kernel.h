@@ -6,7 +6,7 @@
 #include <span>
 
 #include "runtime/bind.h"
-#include "runtime/format/image.h"
+#include "runtime/format/artefact.h"
 
 namespace coda {
 
@@ -50,6 +50,9 @@ class Kernel {
   int device_;
 };
 
+/// What an artefact holds for `device`: its "host" image on the host, else the first that the device runs.
+Expected<std::shared_ptr<const Image>> image_for(const Artefact& artefact, int device);
+Expected<std::unique_ptr<Kernel>> prepare(const Artefact& artefact, int device, const Bindings& given = {});
 /// Loads the code for `device` (kHostDevice for images of target "host"). `given` binds symbols that no shape
 /// determines. Everything slow, and everything that allocates apart from workspaces, happens here.
 Expected<std::unique_ptr<Kernel>> prepare(std::shared_ptr<const Image> image, int device, const Bindings& given = {});

@@ -1,12 +1,11 @@
 #include "runtime/format/image.h"
 
+#include "runtime/format/artefact.h"
 #include "runtime/format/file_io.h"
 
 namespace coda {
 
 namespace {
-
-constexpr uint64_t kMaxFileBytes = uint64_t{1} << 30;
 
 template <class Kind>
 Expected<Image> as_image(Expected<Kind> read) {
@@ -17,6 +16,9 @@ Expected<Image> as_image(Expected<Kind> read) {
 }  // namespace
 
 Expected<Image> any_image_from_bytes(std::span<const uint8_t> bytes) {
+  if (begins_as(kArtefactFile, bytes)) {
+    return corrupt(kKernelFile, "it holds code for several targets; load_artefact() reads it");
+  }
   if (begins_as(kPlanFile, bytes)) return as_image(plan_from_bytes(bytes));
   return as_image(image_from_bytes(bytes));
 }
@@ -26,7 +28,7 @@ Status save_image(const Image& image, const std::string& path) {
 }
 
 Expected<Image> load_image(const std::string& path) {
-  auto bytes = read_file(path, kMaxFileBytes);
+  auto bytes = read_file(path, kMaxImageFileBytes);
   if (!bytes) return bytes.status();
   auto image = any_image_from_bytes(*bytes);
   if (!image) return image.status().with_context(path);

@@ -45,7 +45,7 @@ Expected<SourceText> read_source(const char* text, const coda_compile_options* o
 
 Status give(const Expected<std::shared_ptr<const Image>>& image, coda_image** out) {
   if (!image) return image.status();
-  if (out) *out = new coda_image{*image};
+  if (out) *out = new coda_image{Artefact{.images = {*image}}};
   return {};
 }
 

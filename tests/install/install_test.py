@@ -28,13 +28,23 @@ with tempfile.TemporaryDirectory() as folder:
     run("cmake", "--install", build, "--prefix", prefix, "--component", "product")
     image = os.path.join(folder, "gate_up.coda.bin")
     program = os.path.join(examples, "gate_up.coda")
-    run(os.path.join(prefix, "bin", "codac"), "build", program, "--arch", "host", "-o", image)
+    codac = os.path.join(prefix, "bin", "codac")
+    run(codac, "build", program, "--arch", "host", "-o", image)
+    fat, other = os.path.join(folder, "gate_up.fat"), os.path.join(folder, "other.bin")
+    run(codac, "build", program, "--arch", "sm_90a,host", "-o", fat, "--header", os.path.join(folder, "gate_up.h"))
+    run(codac, "build", os.path.join(examples, "gemm.coda"), "--arch", "host", "-o", other)
 
     run("cmake", "-G", "Ninja", "-S", os.path.join(source, "tests/install/consumer"), "-B", work,
-        f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCODA_EXAMPLES={examples}")
+        f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCODA_EXAMPLES={examples}", f"-DCODA_GENERATED={folder}")
     run("cmake", "--build", work)
     check(run(os.path.join(work, "gate_up"), program))
     check(run(os.path.join(work, "load_image"), image))
+    check(run(os.path.join(work, "load_image"), fat))
+    check(run(os.path.join(work, "typed"), fat))
+    check(run(os.path.join(work, "typed"), image))
+    wrong = subprocess.run([os.path.join(work, "typed"), other], capture_output=True, text=True)
+    if wrong.returncode != 1 or "but this header is for gate_up(in x: bf16[M, K]" not in wrong.stderr:
+        sys.exit(f"an artefact of another program must be refused by name: {wrong.stderr!r}")
     needed = run("objdump", "-p", os.path.join(work, "load_image"))
     if "libcoda_runtime.so" not in needed or "libcoda.so" in needed:
         sys.exit("load_image must need the runtime alone")

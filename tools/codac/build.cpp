@@ -1,18 +1,26 @@
-// codac build: compiles a kernel or a block to a file that the runtime loads, and prints what is asked for on the way.
+// codac build: compiles a kernel or a block to a file that the runtime loads, for one target or several, or prints
+// stages of its compilation.
 #include <cstdio>
 
+#include "runtime/format/artefact.h"
 #include "runtime/format/file_io.h"
 #include "tools/codac/command.h"
 #include "tools/codac/compile_options.h"
+#include "tools/codac/launch_header.h"
 
 namespace coda {
 namespace {
 
 struct BuildOptions {
   CompileOptions compile;
-  std::string arch = "host", output;
+  std::vector<std::string> archs{"host"};
+  std::string output, header;
   std::vector<std::string> emit;
 };
+
+Status write_text(const std::string& path, const std::string& text) {
+  return write_file_whole(path, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+}
 
 /// OUT if there is one dump, else OUT.NAME; to stdout without OUT.
 int write_dump(const BuildOptions& options, const DumpInfo& dump, const std::string& text) {
@@ -23,37 +31,52 @@ int write_dump(const BuildOptions& options, const DumpInfo& dump, const std::str
     return kExitOk;
   }
   std::string path = options.output + (options.emit.size() > 1 ? "." + std::string(dump.name) : "");
-  Status written = write_file_whole(path, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  Status written = write_text(path, text);
   return written.ok() ? kExitOk : fail(kExitEnvironment, written.message());
 }
 
-int build(const BuildOptions& options) {
-  auto request = options.compile.request(options.arch, Stage::Assemble);
+int emit(const BuildOptions& options) {
+  if (options.archs.size() > 1) return fail(kExitUsage, "--emit prints stages for one --arch");
+  auto request = options.compile.request(options.archs.front(), Stage::Check);
   if (!request) return kExitUsage;
-  Stage needed = Stage::Check;
   for (const std::string& name : options.emit) {
     auto dump = dump_from_name(name);
     if (!dump) return fail(kExitUsage, "--emit " + name + ": one of " + dump_names());
     request->dumps.insert(*dump);
-    needed = std::max(needed, info(*dump).stage);
+    request->stage = std::max(request->stage, info(*dump).stage);
   }
-  if (!options.emit.empty()) request->stage = needed;
-  if (options.emit.empty() && options.output.empty()) return fail(kExitUsage, "build needs -o OUT or --emit");
-
   Compilation compilation = compile(*request);
   options.compile.report(compilation);
   if (!compilation.ok()) return kExitProgram;
   for (Dump dump : request->dumps) {
     auto found = compilation.dumps.find(dump);
     if (found == compilation.dumps.end()) {
-      return fail(kExitEnvironment, "no " + std::string(info(dump).name) + " for " + options.arch +
+      return fail(kExitEnvironment, "no " + std::string(info(dump).name) + " for " + request->target +
                                         (compilation.assembler_log.empty() ? "" : ": " + compilation.assembler_log));
     }
     if (int code = write_dump(options, info(dump), found->second)) return code;
   }
-  if (!options.emit.empty()) return kExitOk;
-  const auto image = compilation.take_image();
-  Status written = save_image(*image, options.output);
+  return kExitOk;
+}
+
+int build(const BuildOptions& options) {
+  if (!options.emit.empty()) {
+    return options.header.empty() ? emit(options) : fail(kExitUsage, "--header goes with -o OUT, not with --emit");
+  }
+  if (options.output.empty()) return fail(kExitUsage, "build needs -o OUT or --emit");
+  Artefact artefact;
+  for (const std::string& arch : options.archs) {
+    auto request = options.compile.request(arch, Stage::Assemble);
+    if (!request) return kExitUsage;
+    Compilation compilation = compile(*request);
+    options.compile.report(compilation);
+    if (!compilation.ok()) return kExitProgram;
+    artefact.images.push_back(std::make_shared<const Image>(*compilation.take_image()));
+  }
+  Status written = save_artefact(artefact, options.output);
+  if (written.ok() && !options.header.empty()) {
+    written = write_text(options.header, launch_header(artefact.signature(), options.compile.file));
+  }
   return written.ok() ? kExitOk : fail(kExitEnvironment, written.message());
 }
 
@@ -64,8 +87,11 @@ void add_build(CLI::App& app, Action& action) {
       app.add_subcommand("build", "compile a kernel or a block to a file, or print a stage of its compilation");
   auto options = std::make_shared<BuildOptions>();
   options->compile.add_to(*command);
-  command->add_option("--arch", options->arch, "what to compile for")->check(CLI::IsMember({"host", "sm_90a"}));
+  command->add_option("--arch", options->archs, "what to compile for; several, as in sm_90a,host, go into one file")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"host", "sm_90a"}));
   command->add_option("-o,--output", options->output, "the file to write");
+  command->add_option("--header", options->header, "also write a C++ header with typed launches of the program");
   command->add_option("--emit", options->emit, "stages to print instead: " + dump_names())->delimiter(',');
   command->callback([options, &action] { action = [options] { return build(*options); }; });
 }

@@ -160,11 +160,13 @@ int run(RunOptions& options) {
   if (!compilation.ok()) return kExitProgram;
   auto image = compilation.take_image();
   if (!options.image.empty()) {
-    auto loaded = load_image(options.image);
-    if (!loaded) return fail(kExitUsage, loaded.status().message());
-    Status fits = check_image_fits(signature(*loaded), *shapes.program);
+    auto artefact = load_artefact(options.image);
+    if (!artefact) return fail(kExitUsage, artefact.status().message());
+    Status fits = check_image_fits(artefact->signature(), *shapes.program);
     if (!fits.ok()) return fail(kExitUsage, fits.message());
-    image = std::move(*loaded);
+    auto chosen = image_for(*artefact, *device);
+    if (!chosen) return fail(kExitUsage, chosen.status().message());
+    image = **chosen;
   }
 
   const Program& program = *compilation.program;

@@ -50,7 +50,7 @@ typedef struct coda_binding {
   int64_t value;
 } coda_binding;
 
-/* ---- Images: compiled kernels and blocks, not yet on a device ---- */
+/* ---- Images: compiled kernels and blocks, not yet on a device; one may hold code for several targets ---- */
 
 typedef struct coda_image coda_image;
 
@@ -89,7 +89,7 @@ typedef struct coda_param {
 } coda_param;
 
 const char* coda_image_name(const coda_image* image);
-const char* coda_image_target(const coda_image* image);
+const char* coda_image_target(const coda_image* image); /* "sm_90a", or "sm_90a, host" for code for several */
 int32_t coda_image_param_count(const coda_image* image);
 coda_code coda_image_param(const coda_image* image, int32_t index, coda_param* out);
 /* Text of an axis of a parameter, e.g. "2*F"; NULL if there is no such axis. */
@@ -100,7 +100,7 @@ const char* coda_image_param_dim(const coda_image* image, int32_t index, int32_t
 typedef struct coda_kernel coda_kernel;
 
 #define CODA_HOST (-1)
-/* `device`: a CUDA ordinal, or CODA_HOST for images whose target is "host". `given` binds symbols that no shape
+/* `device`: a CUDA ordinal, or CODA_HOST for images with code for "host". `given` binds symbols that no shape
  * determines. The image may be freed afterwards. */
 coda_code coda_prepare(const coda_image* image, int32_t device, const coda_binding* given, size_t given_count,
                        coda_kernel** out);
