@@ -1,8 +1,9 @@
 // An artefact's stored form, what is refused in one, and which of its images a device is given.
+#include "runtime/format/artefact.h"
+
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "runtime/format/artefact.h"
 #include "runtime/format/hash.h"
 #include "runtime/kernel.h"
 #include "tests/runtime/fake_cuda/fake_cuda.h"
@@ -114,9 +115,10 @@ TEST_CASE("a device is given the code that it runs, or told what there is") {
   CHECK(target(fat({"sm_90a", "host"}), 0) == "sm_90a");
   CHECK(target(fat({"host", "sm_80", "sm_90a"}), 1) == "sm_80");
   CHECK(target(fat({"sm_90a", "host"}), kHostDevice) == "host");
-  CHECK(target(fat({"sm_90a", "host"}), 1) ==
-        "'gate_up' is compiled for sm_90a, host, not for CUDA device 1 (Fake A100), which is sm_80; compile it for that "
-        "too");
+  CHECK(
+      target(fat({"sm_90a", "host"}), 1) ==
+      "'gate_up' is compiled for sm_90a, host, not for CUDA device 1 (Fake A100), which is sm_80; compile it for that "
+      "too");
   CHECK(target(fat({"sm_90a", "sm_80"}), kHostDevice) ==
         "'gate_up' is compiled for sm_90a, sm_80, not for the host; compile it for that too");
   CHECK(target({}, 0) == "the artefact is empty");
