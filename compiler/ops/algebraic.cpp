@@ -46,6 +46,11 @@ constexpr Algebraic kReductions[] = {
     {.name = "absmax", .scaled = kFirst, .degree = 1, .sign = SignRule::NonNegative},
 };
 
+/// Of reductions that programs define, by their whole text.
+constexpr Algebraic kDefined[] = {
+    {.name = kCentredSquares, .sign = SignRule::NonNegative},
+};
+
 constexpr Algebraic kNothing{};
 
 /// Records by the address of what they are about, looked up by name once.
@@ -68,6 +73,11 @@ const Algebraic& algebraic(const Op& op) {
 }
 
 const Algebraic& algebraic(const Reduction& reduction) {
+  if (reduction.custom != nullptr) {
+    const auto* known = std::find_if(std::begin(kDefined), std::end(kDefined),
+                                     [&](const Algebraic& a) { return a.name == reduction.name; });
+    return known == std::end(kDefined) ? kNothing : *known;
+  }
   static const auto map = by_record<Reduction>(kReductions, find_reduction);
   const auto it = map.find(&reduction);
   return it == map.end() ? kNothing : *it->second;
@@ -80,15 +90,6 @@ const Op* reciprocal_op() {
     return it == std::end(kOps) ? nullptr : find_op(it->inverse);
   }();
   return op;
-}
-
-const Reduction* centred_squares() {
-  static const Reduction* const reduction = [] {
-    const auto it = std::find_if(std::begin(kReductions), std::end(kReductions),
-                                 [](const Algebraic& a) { return a.centred_squares; });
-    return it == std::end(kReductions) ? nullptr : find_reduction(it->name);
-  }();
-  return reduction;
 }
 
 }  // namespace coda

@@ -28,8 +28,6 @@ struct Algebraic {
   int8_t degree = 0;           ///< f(.., r*x_i, ..) = r^degree * f(.., x_i, ..) for r > 0 and all i in `scaled`
   SignRule sign = SignRule::Unknown;
   uint8_t signed_by = 0;  ///< bit i: argument i counts for `sign`; of a reduction, its elements do
-  /// A reduction: the sum of (x - mean)^2, in one pass and without cancellation.
-  bool centred_squares = false;
 };
 
 /// An empty record for what nothing is known of.
@@ -37,7 +35,11 @@ const Algebraic& algebraic(const Op& op);
 const Algebraic& algebraic(const Reduction& reduction);
 /// The op that gives 1/x: the one that quotients are written with.
 const Op* reciprocal_op();
-/// The reduction to squares about the mean; null if there is none.
-const Reduction* centred_squares();
+
+/// The sum of (x - mean)^2, in one pass and without cancellation, as a reduction of states (count, mean, squares): what
+/// the prelude's `moments` reduces by. It lifts (1, x, 0).
+inline constexpr std::string_view kCentredSquares =
+    "{0;0;0|sum(1*0,1*3);const(0,Int);gt(6,7);recip(6);mul(3,9);select(8,10,7);sum(-1*1,1*4);mul(11,12);sum(1*1,1*13);"
+    "sum(1*2,1*5);mul(0,11,12,12);sum(1*15,1*16)|6;14;17|2}";
 
 }  // namespace coda

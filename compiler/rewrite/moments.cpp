@@ -1,11 +1,19 @@
 // The sum of squares about the mean, in one pass with the mean: LayerNorm's variance needs no second look at the row.
 #include <cmath>
 
+#include "compiler/ir/custom_reduction.h"
 #include "compiler/rewrite/context.h"
 
 namespace coda {
 
 namespace {
+
+/// Squares of `x` about its mean: states (count, mean, squares), each element lifted as (1, x, 0).
+NodeId centred_squares(Graph& graph, NodeId x, const std::vector<NamedDim>& over, Span span) {
+  static const Reduction* const reduction = *custom_reduction_from_text(kCentredSquares);
+  const NodeId state = graph.apply(pack_op(3), {graph.constant(1), x, graph.constant(0)}, span);
+  return graph.reduce(reduction, state, over, span);
+}
 
 std::vector<Alternative> moments(LawContext& context, NodeId id) {
   Algebra& algebra = context.algebra;
@@ -14,7 +22,7 @@ std::vector<Alternative> moments(LawContext& context, NodeId id) {
     return {};
   }
   const auto terms = algebra.terms(node.args[0]);
-  if (terms.size() != 2 || centred_squares() == nullptr) return {};
+  if (terms.size() != 2) return {};
   Dim count(1);
   for (const NamedDim& dim : node.over) count = count * dim.extent;
   const NodeId share = algebra.apply(reciprocal_op(), {algebra.graph().extent(count)});
@@ -22,7 +30,7 @@ std::vector<Alternative> moments(LawContext& context, NodeId id) {
     const Term h = terms[i], m = terms[1 - i];
     if (std::abs(h.coefficient) != 1 || m.coefficient != -h.coefficient) continue;
     if (m.node != algebra.product({share, algebra.product({h.node}, node.over)})) continue;
-    const NodeId squares = algebra.graph().reduce(centred_squares(), h.node, node.over, node.span);
+    const NodeId squares = centred_squares(algebra.graph(), h.node, node.over, node.span);
     return {{algebra.note(kMoments, squares, {{"h", h.node}, {"m", m.node}}, node.span), {}}};
   }
   return {};
