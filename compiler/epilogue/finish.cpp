@@ -11,11 +11,27 @@ namespace coda {
 
 namespace {
 
-/// The outermost reductions of what uses the accumulator. False if the accumulator is used outside of any.
+/// Is this a value of each element of the tile, by the names of its rows and its column?
+bool covers_tile(const Lowering& l, const std::vector<NamedDim>& dims) {
+  return dims.size() == l.roles.rows.size() + 1 && std::all_of(dims.begin(), dims.end(), [&](const NamedDim& dim) {
+           return dim == l.roles.column ||
+                  std::find(l.roles.rows.begin(), l.roles.rows.end(), dim) != l.roles.rows.end();
+         });
+}
+
+/// A reduction over the tile's rows or columns of parameters alone: the tile reads them like any other.
+bool reduces_beside(const Lowering& l, const Node& node) {
+  std::vector<NamedDim> dims = node.dims;
+  dims.insert(dims.end(), node.over.begin(), node.over.end());
+  return is_reduction(node) && covers_tile(l, dims);
+}
+
+/// The outermost reductions of what uses the accumulator, and of tile values beside it. False if the accumulator is
+/// used outside of any.
 bool find_statistics(Lowering& l, NodeId id, std::set<NodeId>& seen, std::vector<NodeId>& statistics) {
-  if (!l.collector.uses_accumulator(id) || !seen.insert(id).second) return true;
+  if (!seen.insert(id).second) return true;
   if (id == l.roles.accumulator) return false;
-  if (is_reduction(l.graph[id])) {
+  if (l.collector.uses_accumulator(id) ? is_reduction(l.graph[id]) : reduces_beside(l, l.graph[id])) {
     statistics.push_back(id);
     return true;
   }

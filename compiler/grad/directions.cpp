@@ -76,11 +76,17 @@ class Directions {
            (node.kind == NodeKind::Input && !is_parameter(node));
   }
 
-  /// A vector beside matrices: a statistic, or made of statistics.
+  /// A statistic, or made of vectors and statistics alone.
   bool is_light(NodeId id) const {
-    double widest = 0;
-    for (const Param& param : source_.params) widest = std::max(widest, sizes_.elements(param.dims));
-    return sizes_.elements(whole_.graph[id].dims) * 8 < widest;
+    const Node& node = whole_.graph[id];
+    if (node.dims.size() < 2 || node.kind == NodeKind::Reduce) return true;
+    if (node.kind == NodeKind::Input || node.args.empty()) return false;
+    if (!node.over.empty()) {
+      const size_t all = node.dims.size() + node.over.size();
+      return std::any_of(node.args.begin(), node.args.end(),
+                         [&](NodeId arg) { return whole_.graph[arg].dims.size() == all; });
+    }
+    return std::all_of(node.args.begin(), node.args.end(), [&](NodeId arg) { return is_light(arg); });
   }
 
   DType kept_type(NodeId id) const {

@@ -20,6 +20,7 @@ class Emission {
       const DType dtype = block.params[static_cast<size_t>(output.param)].dtype;
       if (info(dtype).bits == 16) storage_ = dtype;
     }
+    operand_types();
   }
 
   Plan run() {
@@ -55,17 +56,54 @@ class Emission {
     std::map<int, NodeId> inputs;  // by tensor
   };
 
+  /// A computed operand is rounded to the type of what it is multiplied with; of two that are computed, to that of
+  /// whatever else they are multiplied with.
+  void operand_types() {
+    const auto type_of = [&](NodeId side) -> std::optional<DType> {
+      const Node* leaf = &graph_[side];
+      while (leaf->kind == NodeKind::View) leaf = &graph_[leaf->args[0]];
+      if (leaf->kind == NodeKind::Input) return block_.params[static_cast<size_t>(leaf->param)].dtype;
+      const auto it = operand_types_.find(side);
+      return it == operand_types_.end() ? std::nullopt : std::optional(it->second);
+    };
+    for (bool more = true; more;) {
+      more = false;
+      for (const HostKernel& kernel : hosting_.kernels) {
+        if (kernel.operands.size() != 2) continue;
+        for (size_t side = 0; side < 2; ++side) {
+          const NodeId own = kernel.operands[side];
+          const auto other = type_of(kernel.operands[1 - side]);
+          if (other && !type_of(own)) more = operand_types_.emplace(own, *other).second;
+        }
+      }
+    }
+  }
+
+  int new_tensor(NodeId id, DType dtype) {
+    PlanTensor tensor;
+    tensor.name = (algebra_.wide(id) ? "t" : "s") + std::to_string(plan_.tensors.size() - block_.params.size());
+    tensor.dtype = dtype;
+    tensor.dims = memory_order(id);
+    plan_.tensors.push_back(tensor);
+    return static_cast<int>(plan_.tensors.size()) - 1;
+  }
+
   /// The tensor that holds a stored value or a finished statistic.
   int tensor_of(NodeId id) {
     if (const auto it = tensors_.find(id); it != tensors_.end()) return it->second;
     if (const auto it = outputs_.find(id); it != outputs_.end()) return tensors_[id] = it->second[0];
-    PlanTensor tensor;
-    const bool statistic = !algebra_.wide(id);
-    tensor.name = (statistic ? "s" : "t") + std::to_string(plan_.tensors.size() - block_.params.size());
-    tensor.dtype = statistic ? DType::F32 : storage_;
-    tensor.dims = memory_order(id);
-    plan_.tensors.push_back(tensor);
-    return tensors_[id] = static_cast<int>(plan_.tensors.size()) - 1;
+    const auto operand = operand_types_.find(id);
+    const DType kept = operand == operand_types_.end() ? storage_ : operand->second;
+    return tensors_[id] = new_tensor(id, algebra_.wide(id) ? kept : DType::F32);
+  }
+
+  /// The same value as a product reads it: a tensor of its own where it is kept in another type.
+  int operand_tensor(NodeId id) {
+    const int tensor = tensor_of(id);
+    const auto type = operand_types_.find(id);
+    if (type == operand_types_.end() || plan_.tensors[static_cast<size_t>(tensor)].dtype == type->second) return tensor;
+    const auto it = rounded_.find(id);
+    return it != rounded_.end() ? it->second : rounded_[id] = new_tensor(id, type->second);
   }
 
   /// A parameter with the same dimensions lends its order; else rows come first and inner digits last.
@@ -80,24 +118,31 @@ class Emission {
       if (sorted == wanted) return dims;
     }
     std::map<std::string, double> stride;
-    std::set<std::string> rows;
+    std::map<std::string, size_t> place;  // in tensors below
     for (const NodeId below : topological(graph_, {id})) {
       const Node& node = graph_[below];
       for (const auto& term : node.map.terms) {
         stride[term.dim.name] = std::max(stride[term.dim.name], algebra_.sizes().extent(term.stride));
       }
+      if (node.kind != NodeKind::Input) continue;
+      const auto& dims = block_.params[static_cast<size_t>(node.param)].dims;
+      for (size_t i = 0; i < dims.size() && dims.size() > 1; ++i) place.emplace(dims[i].name, i);
     }
-    for (const HostKernel& kernel : hosting_.kernels) {
-      if (kernel.operands.empty()) continue;
-      for (const NamedDim& dim : intersection(graph_[kernel.operands[0]].dims, graph_[kernel.accumulator].dims)) {
-        rows.insert(dim.name);
+    const auto home = hosting_.home.find(id);
+    std::vector<NamedDim> rows;  // of the product that it is made with
+    if (home != hosting_.home.end() && home->second >= 0) {
+      const HostKernel& kernel = hosting_.kernels[static_cast<size_t>(home->second)];
+      if (!kernel.operands.empty()) {
+        rows = intersection(graph_[kernel.operands[0]].dims, graph_[kernel.accumulator].dims);
       }
     }
+    const auto rank = [&](const NamedDim& dim) {
+      const auto known = place.find(dim.name);
+      return std::tuple(!meet({dim}, rows), -stride[dim.name], known == place.end() ? SIZE_MAX : known->second);
+    };
     std::vector<NamedDim> order = wanted;
-    std::stable_sort(order.begin(), order.end(), [&](const NamedDim& a, const NamedDim& b) {
-      if (rows.contains(a.name) != rows.contains(b.name)) return rows.contains(a.name);
-      return stride[a.name] > stride[b.name];
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](const NamedDim& a, const NamedDim& b) { return rank(a) < rank(b); });
     return order;
   }
 
@@ -147,7 +192,7 @@ class Emission {
   }
 
   NodeId operand(Builder& b, NodeId side) {
-    return hosting_.is_source(side) || !algebra_.wide(side) ? copy(b, side) : read(b, tensor_of(side));
+    return hosting_.is_source(side) || !algebra_.wide(side) ? copy(b, side) : read(b, operand_tensor(side));
   }
 
   void write(Builder& b, NodeId value, int tensor) { write_node(b, copy(b, value), tensor); }
@@ -170,7 +215,10 @@ class Emission {
     if (host.kind == KernelKind::RowWise && traffic.seconds == 0) b.kernel.kind = KernelKind::Once;
     for (const NodeId wait : host.waits) b.kernel.waits.push_back(describe(block_, graph_, wait));
     name(b, k);
-    for (const NodeId store : traffic.stores) write(b, store, tensor_of(store));
+    for (const NodeId store : traffic.stores) {
+      write(b, store, tensor_of(store));
+      if (operand_tensor(store) != tensor_of(store)) write(b, store, operand_tensor(store));
+    }
     for (const NodeId statistic : traffic.statistics) write(b, statistic, tensor_of(statistic));
     const bool light_result = host.accumulator != kNoNode && !algebra_.wide(host.accumulator);
     if (light_result) write(b, host.accumulator, tensor_of(host.accumulator));
@@ -285,9 +333,10 @@ class Emission {
   const Program& block_;
   const Hosting& hosting_;
   const CostedPlan& costs_;
-  DType storage_ = DType::BF16;
+  DType storage_ = DType::F32;
   std::map<NodeId, std::vector<int>> outputs_;
-  std::map<NodeId, int> tensors_;
+  std::map<NodeId, int> tensors_, rounded_;
+  std::map<NodeId, DType> operand_types_;
   std::vector<Pending> pending_;
   std::set<int> written_;
   Plan plan_;

@@ -124,7 +124,20 @@ std::set<int> Hosting::homes_below(NodeId node) const {
 }
 
 bool Hosting::run() {
-  for (const auto& [param, value] : values_.outputs) visit(value);
+  // The forward first: what gradients that come in have to do with follows.
+  const auto nodes = topological(algebra_.graph(), values_.roots());
+  std::set<NodeId> late;
+  std::vector<NodeId> forward, backward;
+  for (const NodeId id : nodes) {
+    const Node& node = algebra_.graph()[id];
+    const bool is_late =
+        (node.kind == NodeKind::Input && late_params_.contains(node.param)) ||
+        std::any_of(node.args.begin(), node.args.end(), [&](NodeId arg) { return late.contains(arg); });
+    if (is_late) late.insert(id);
+    (is_late ? backward : forward).push_back(id);
+  }
+  place_all(std::move(forward));
+  place_all(std::move(backward));
   for (const auto& [param, value] : values_.outputs) {
     if (!failure.empty()) return false;
     if (!algebra_.wide(value)) continue;
@@ -133,6 +146,45 @@ bool Hosting::run() {
     stored.insert(value);
   }
   return failure.empty();
+}
+
+/// What needs a pass of its own before it waits until nothing else can go on: a kernel that is made meanwhile may do
+/// that pass's work.
+void Hosting::place_all(std::vector<NodeId> nodes) {
+  const auto is_ready = [&](NodeId id) {
+    const auto& args = algebra_.graph()[id].args;
+    return std::all_of(args.begin(), args.end(), [&](NodeId arg) { return placed(arg); });
+  };
+  while (failure.empty()) {
+    const size_t before = nodes.size();
+    std::vector<NodeId> waiting;
+    for (const NodeId id : nodes) {
+      if (!failure.empty() || placed(id)) continue;
+      if (is_ready(id) && !needs_pass(id)) {
+        place(id);
+      } else {
+        waiting.push_back(id);
+      }
+    }
+    if (waiting.empty()) return;
+    if (waiting.size() == before) place(*std::find_if(waiting.begin(), waiting.end(), is_ready));
+    nodes = std::move(waiting);
+  }
+}
+
+/// Is something that is computed wherever it is used an operand, or the body of a statistic?
+bool Hosting::needs_pass(NodeId id) {
+  std::vector<NodeId> read;
+  if (algebra_.is_gemm(id)) {
+    read = sides(id).value_or(std::vector<NodeId>{});
+    std::erase_if(read, [&](NodeId side) { return is_source(side) || !algebra_.wide(side); });
+  } else if (reduces_wide(id)) {
+    read = {statistic_body(algebra_.graph()[id])};
+  }
+  return std::any_of(read.begin(), read.end(), [&](NodeId value) {
+    visit(value);
+    return failure.empty() && home.contains(value) && home.at(value) < 0;
+  });
 }
 
 void Hosting::visit(NodeId node) {
@@ -259,7 +311,7 @@ void Hosting::place_row_wise(NodeId id) {
   }
   for (const int below : homes_below(id)) need = std::max(need, static_cast<double>(below));
   // The first that is not too early: what it stores, all later ones can read.
-  int index = -1;
+  int index = epilogue_beside(id, need);
   for (int k = static_cast<int>(std::floor(need)) + 1; k < static_cast<int>(kernels.size()) && index < 0; ++k) {
     const HostKernel& kernel = kernels[static_cast<size_t>(k)];
     if (kernel.kind == KernelKind::RowWise && kernel.space == node.dims) index = k;
@@ -270,10 +322,52 @@ void Hosting::place_row_wise(NodeId id) {
   }
   HostKernel& kernel = kernels[static_cast<size_t>(index)];
   kernel.hosts.push_back(id);
+  home[id] = index;
+  if (kernel.kind != KernelKind::RowWise) return;
   for (const NodeId wait : waits) {
     if (std::find(kernel.waits.begin(), kernel.waits.end(), wait) == kernel.waits.end()) kernel.waits.push_back(wait);
   }
-  home[id] = index;
+}
+
+/// Tensors that computing `id` reads, from other kernels and of the program.
+std::set<NodeId> Hosting::reads(NodeId id) const {
+  std::set<NodeId> found, seen;
+  std::vector<NodeId> stack{id};
+  while (!stack.empty()) {
+    const NodeId at = stack.back();
+    stack.pop_back();
+    for (const NodeId arg : algebra_.graph()[at].args) {
+      if (!algebra_.wide(arg) || !seen.insert(arg).second) continue;
+      const auto it = home.find(arg);
+      const bool is_given = is_source(arg) || (it != home.end() && it->second >= 0);
+      if (is_given) {
+        found.insert(arg);
+      } else {
+        stack.push_back(arg);
+      }
+    }
+  }
+  return found;
+}
+
+/// The first product after `need` whose epilogue covers the same elements and reads some of the same tensors anyway;
+/// -1 if there is none.
+int Hosting::epilogue_beside(NodeId id, double need) const {
+  const auto wanted = is_source(id) ? std::set<NodeId>{id} : reads(id);
+  for (int k = static_cast<int>(std::floor(need)) + 1; k < static_cast<int>(kernels.size()); ++k) {
+    const HostKernel& kernel = kernels[static_cast<size_t>(k)];
+    if (kernel.kind != KernelKind::Gemm || kernel.operands.size() != 2) continue;
+    const auto& dims = algebra_.graph()[kernel.accumulator].dims;
+    const auto columns = intersection(dims, algebra_.graph()[kernel.operands[1]].dims);
+    if (dims != algebra_.graph()[id].dims || columns.size() != 1) continue;
+    for (const auto& [value, host] : home) {
+      if (host != k || value == kernel.accumulator) continue;
+      const auto others = reads(value);
+      const bool shares = std::any_of(wanted.begin(), wanted.end(), [&](NodeId read) { return others.contains(read); });
+      if (shares) return k;
+    }
+  }
+  return -1;
 }
 
 /// The kernel after which a parameter is there; -1: from the beginning.
@@ -286,12 +380,15 @@ int Hosting::arrival(const Node& input) {
   return external_;
 }
 
+bool Hosting::reduces_wide(NodeId id) const {
+  const auto& args = algebra_.graph()[id].args;
+  return is_statistic(id) && std::any_of(args.begin(), args.end(), [&](NodeId arg) { return algebra_.wide(arg); });
+}
+
 void Hosting::place(NodeId id) {
   const Node node = algebra_.graph()[id];
-  const bool reduces_wide = is_statistic(id) && std::any_of(node.args.begin(), node.args.end(),
-                                                            [&](NodeId arg) { return algebra_.wide(arg); });
   if (algebra_.is_gemm(id)) return place_gemm(id);
-  if (reduces_wide) return place_statistic(id);
+  if (reduces_wide(id)) return place_statistic(id);
 
   if (!algebra_.wide(id)) {
     double after = arrival(node);

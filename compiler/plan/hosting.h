@@ -62,6 +62,11 @@ class Hosting {
 
  private:
   void visit(NodeId node);
+  void place_all(std::vector<NodeId> nodes);
+  bool needs_pass(NodeId node);
+  bool reduces_wide(NodeId node) const;
+  std::set<NodeId> reads(NodeId node) const;
+  int epilogue_beside(NodeId node, double need) const;
   void place(NodeId node);
   void place_gemm(NodeId node);
   void place_statistic(NodeId node);

@@ -62,11 +62,7 @@ class Search {
       values_.outputs.push_back({output.param, algebra_.import(block.graph, output.value, memo)});
     }
     check_.values("normal form", graph_, values_);
-    for (size_t p = 0; p < block.params.size(); ++p) {
-      if (std::find(options.late.begin(), options.late.end(), block.params[p].name) != options.late.end()) {
-        late_.insert(static_cast<int>(p));
-      }
-    }
+    find_late_parameters();
   }
 
   bool run(Plan& plan, Diagnostics& diagnostics) {
@@ -112,6 +108,20 @@ class Search {
   static Bindings with(Bindings sizes, const Bindings& bound) {
     for (const auto& [name, value] : bound) sizes.try_emplace(name, value);
     return sizes;
+  }
+
+  /// Parameters that are there once everything is done that does not need them: those that the options name, and what
+  /// `grad` names as the gradients of this block's own outputs.
+  void find_late_parameters() {
+    for (size_t p = 0; p < block_.params.size(); ++p) {
+      const Param& param = block_.params[p];
+      const bool named = std::find(options_.late.begin(), options_.late.end(), param.name) != options_.late.end();
+      const bool incoming = param.role != Param::Role::Out &&
+                            std::any_of(block_.outputs.begin(), block_.outputs.end(), [&](const auto& output) {
+                              return "d_" + block_.params[static_cast<size_t>(output.param)].name == param.name;
+                            });
+      if (named || incoming) late_.insert(static_cast<int>(p));
+    }
   }
 
   /// Light is what is much smaller than any GEMM's result, and every vector beside a GEMM.
@@ -186,6 +196,10 @@ class Search {
 
   void rewrite(Attempt& result, std::vector<FoldKey>& forced) {
     LawEngine engine{.algebra = algebra_, .late_params = late_};
+    for (size_t p = 0; p < block_.params.size(); ++p) {
+      const DTypeInfo& type = info(block_.params[p].dtype);
+      if (type.num_class == NumClass::Real && type.bits >= 32) engine.exact_params.insert(static_cast<int>(p));
+    }
     for (const Law* law : law_table()) {
       const bool optional = law->kind == LawKind::Choice && !options_.rewrites;
       if (law->alternatives != nullptr && law != dropped_ && !optional) engine.laws.push_back(law);

@@ -45,4 +45,13 @@ bool LawContext::is_below(NodeId node, NodeId root) const {
   return std::find(below.begin(), below.end(), node) != below.end();
 }
 
+bool LawContext::sums_lose(NodeId gemm) const {
+  const Graph& graph = algebra.graph();
+  const auto& args = graph[gemm].args;
+  return std::any_of(args.begin(), args.end(), [&](NodeId arg) {
+    while (graph[arg].kind == NodeKind::View) arg = graph[arg].args[0];
+    return algebra.wide(arg) && graph[arg].kind == NodeKind::Input && exact_params_.contains(graph[arg].param);
+  });
+}
+
 }  // namespace coda

@@ -11,8 +11,8 @@ namespace coda {
 
 class LawContext {
  public:
-  explicit LawContext(Algebra& algebra, std::set<int> late_params = {})
-      : algebra(algebra), late_params_(std::move(late_params)) {}
+  explicit LawContext(Algebra& algebra, std::set<int> late_params = {}, std::set<int> exact_params = {})
+      : algebra(algebra), late_params_(std::move(late_params)), exact_params_(std::move(exact_params)) {}
 
   /// The program as it stands now.
   void look_at(const std::vector<NodeId>& nodes);
@@ -25,12 +25,14 @@ class LawContext {
   /// Matrix multiplications below `node` that the program does not do yet.
   std::set<NodeId> added_gemms(NodeId node) const;
   bool is_below(NodeId node, NodeId root) const;
+  /// A product that is read as exactly as it is summed: what cancels in it is lost.
+  bool sums_lose(NodeId gemm) const;
 
   Algebra& algebra;
   std::set<NodeId> settled;  ///< results of symmetric laws: not turned back
 
  private:
-  std::set<int> late_params_;
+  std::set<int> late_params_, exact_params_;
   std::vector<NodeId> contractions_;
   std::set<NodeId> computed_;
   std::map<NodeId, int> depths_;

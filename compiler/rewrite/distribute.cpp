@@ -54,7 +54,7 @@ bool pays(LawContext& context, NodeId id, NodeId sum) {
 
 std::vector<Alternative> distribute(LawContext& context, NodeId id) {
   Algebra& algebra = context.algebra;
-  if (!algebra.is_gemm(id)) return {};
+  if (!algebra.is_gemm(id) || context.sums_lose(id)) return {};
   const Node node = algebra.graph()[id];
   for (size_t i = 0; i < node.args.size(); ++i) {
     if (!is_wide_sum(algebra, node.args[i]) || !pays(context, id, node.args[i])) continue;
@@ -112,7 +112,8 @@ const Law kDistribute{.name = "distribute",
                       .equation = "sum((a + b)*w, over = d) = sum(a*w, over = d) + sum(b*w, over = d)",
                       .conditions =
                           "one matrix multiplication results, and a light factor of the result comes free (a mean, "
-                          "a scale), or a part is an operand elsewhere",
+                          "a scale), or a part is an operand elsewhere; w has fewer digits than f32, or what cancels "
+                          "between the parts would be lost",
                       .kind = LawKind::Choice,
                       .exactness = Exactness::Elastic,
                       .random_case = mean_through_gemm,

@@ -8,7 +8,7 @@ Rewriting LawEngine::run(
     std::vector<NodeId> roots, const LawDecisions& decisions,
     const std::function<void(const Law&, const std::vector<NodeId>&, const std::vector<NodeId>&)>& step) {
   Rewriting result{.roots = std::move(roots)};
-  LawContext context(algebra, late_params);
+  LawContext context(algebra, late_params, exact_params);
   while (true) {
     const auto nodes = topological(algebra.graph(), result.roots);
     context.look_at(nodes);

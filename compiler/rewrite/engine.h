@@ -27,6 +27,7 @@ struct LawEngine {
   Algebra& algebra;
   std::vector<const Law*> laws;  ///< directed ones and choices, in order
   std::set<int> late_params;     ///< parameters that arrive after everything else: gradients
+  std::set<int> exact_params;    ///< parameters with as many digits as sums have
   int budget = 400;
 
   /// `step` is told of each firing: the law and the roots before and after (for checks).

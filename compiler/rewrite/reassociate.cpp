@@ -75,11 +75,10 @@ std::vector<Alternative> reassociate(LawContext& context, NodeId id) {
   if (node.kind != NodeKind::Contract || node.over.empty() || context.settled.contains(id)) return {};
   std::vector<Alternative> ways;
   for (const NodeId hit : hits(context, id, false)) ways.push_back({hit, {}});
-  if (!ways.empty()) return ways;
   const auto& args = algebra.graph()[id].args;
   const bool statistic =
       !algebra.is_gemm(id) && std::any_of(args.begin(), args.end(), [&](NodeId arg) { return algebra.is_gemm(arg); });
-  if (!statistic) return {};
+  if (!statistic) return ways;
   ways.push_back({id, {}});
   for (const NodeId hit : hits(context, id, true)) ways.push_back({hit, {}});
   return ways.size() > 1 ? ways : std::vector<Alternative>{};

@@ -131,3 +131,51 @@ TEST_CASE("the blocks of the planner's tests are right on the host") {
   }
   CHECK(right >= 2);
 }
+
+TEST_CASE("blocks planned for the sizes people run are right at small ragged ones") {
+  const Bindings large{{"T", 8192}, {"D", 4096}, {"A", 4096}, {"F", 14336}, {"N", 6144}, {"Hq", 32}, {"V", 32064}};
+  int right = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(source_root() + "/tests/plan/ablation")) {
+    if (entry.path().extension() != ".coda") continue;
+    const std::string text = text_of(entry.path());
+    Bindings dims = small_dims(text);
+    for (const int64_t rows : {5, 1}) {
+      dims["T"] = rows;
+      const BlockRun run = run_block(text, dims, {.seed = 4, .slack = 1.5, .planned_for = large, .inputs = {}});
+      INFO(entry.path().filename() << "\n" << run.message);
+      REQUIRE(run.compiled);
+      CHECK(run.right);
+      right += run.right;
+    }
+  }
+  CHECK(right >= 30);
+}
+
+TEST_CASE("a norm's mean and variance in one pass hold far from zero") {
+  const auto text = [](const std::string& type) {
+    return "block far(x: " + type + "[T, D], attn: " + type + "[T, A], const wo: " + type + "[D, A], const g: " + type +
+           "[D], const b: " + type + "[D],\n          const w: " + type + "[F, D]) -> (n: " + type +
+           "[T, D], z: " + type +
+           "[T, F]) {\n  let h = x + attn @ wo.T\n  let m = layernorm(h, g, b)\n  n = m\n  z = m @ w.T\n}\n";
+  };
+  const auto check = [&](const std::string& type, const std::string& offset, double slack) {
+    for (const int64_t rows : {37, 1}) {
+      const BlockRun run =
+          run_block(text(type), {{"T", rows}, {"D", 1037}, {"A", 19}, {"F", 51}},
+                    {.slack = slack, .planned_for = {{"T", 8192}, {"D", 4096}, {"F", 14336}}, .inputs = {offset}});
+      INFO(type << " " << offset << "\n" << run.message);
+      REQUIRE(run.compiled);
+      CHECK(run.right);
+      CHECK(run.message.find("law moments") != std::string::npos);
+    }
+  };
+  check("f32", "x=normal(0, 1)", 4);
+  // h itself is kept with 2^-24 of 10000, which is what is left of a deviation of 1; a difference of squares would
+  // have nothing left.
+  check("f32", "x=normal(10000, 1)", 16);
+  check("f32", "x=normal(-10000, 1)", 16);
+  check("f32", "x=normal(-10000, 100)", 4);
+  check("bf16", "x=normal(0, 1)", 1);
+  check("bf16", "x=normal(-10, 1)", 4);
+  check("bf16", "x=normal(10000, 1000)", 4);
+}

@@ -43,8 +43,16 @@ Status run_twice(Runner& runner, std::vector<HostTensor>& results) {
 }  // namespace
 
 BlockRun run_block(const std::string& text, const Bindings& dims, uint64_t seed, double slack) {
+  return run_block(text, dims, {.seed = seed, .slack = slack, .inputs = {}});
+}
+
+BlockRun run_block(const std::string& text, const Bindings& dims, const BlockOptions& options) {
   BlockRun run;
-  CompileRequest request{.path = "block.coda", .text = text, .bindings = dims, .target = "host"};
+  CompileRequest request{
+      .path = "block.coda", .text = text, .routine = options.routine, .bindings = dims, .target = "host"};
+  for (const auto& [symbol, value] : options.planned_for) {
+    if (dims.contains(symbol)) request.bindings[symbol] = value;
+  }
   Compilation compilation = compile(request);
   run.message = compilation.diagnostics->render_text();
   if (!compilation.ok()) return run;
@@ -59,15 +67,16 @@ BlockRun run_block(const std::string& text, const Bindings& dims, uint64_t seed,
     run.message += to_text(*compilation.plan) + otherwise;
   }
   const Problem problem = problem_of(compilation, all);
-  const ArgumentOptions options{.seed = seed};
-  auto inputs = InputFiles::read(options);
-  auto arguments = inputs->make(program, problem, all, options);
+  const ArgumentOptions made{.inputs = options.inputs, .seed = options.seed};
+  auto inputs = InputFiles::read(made);
+  if (!inputs) return run.message += failure(inputs.status()), run;
+  auto arguments = inputs->make(program, problem, all, made);
   if (!arguments) return run.message += failure(arguments.status()), run;
   auto runner = Runner::create(std::make_shared<Image>(*compilation.take_image()), kHostDevice, *arguments);
   if (!runner) return run.message += failure(runner.status()), run;
   std::vector<HostTensor> results;
   if (Status status = run_twice(**runner, results); !status.ok()) return run.message += failure(status), run;
-  auto reports = verify(program, problem, *arguments, results, {.seed = seed, .slack = slack});
+  auto reports = verify(program, problem, *arguments, results, {.seed = options.seed, .slack = options.slack});
   if (!reports) return run.message += failure(reports.status()), run;
   run.right = otherwise.empty();
   for (const OutputReport& report : *reports) {

@@ -14,7 +14,16 @@ struct BlockRun {
   std::string message;
 };
 
-/// `dims`: of every symbol that facts don't give. `slack` as for `codac run --verify`.
+struct BlockOptions {
+  uint64_t seed = 1;
+  double slack = 1;                 ///< as for `codac run --verify`
+  Bindings planned_for = {};        ///< other sizes, that the plan is made for
+  std::string routine = {};         ///< which of several
+  std::vector<std::string> inputs;  ///< as for `codac run --input`: "x=normal(0, 2)"
+};
+
+/// `dims`: of every symbol that facts don't give.
+BlockRun run_block(const std::string& text, const Bindings& dims, const BlockOptions& options);
 BlockRun run_block(const std::string& text, const Bindings& dims, uint64_t seed, double slack = 1);
 
 }  // namespace coda::testing
