@@ -63,7 +63,7 @@ BlockRun run_block(const std::string& text, const Bindings& dims, const BlockOpt
   const Program& program = *compilation.program;
   std::string otherwise;
   if (compilation.plan) {
-    otherwise = planned_otherwise(program, *compilation.plan, all, static_cast<uint32_t>(seed));
+    otherwise = planned_otherwise(program, *compilation.plan, all, static_cast<uint32_t>(options.seed));
     run.message += to_text(*compilation.plan) + otherwise;
   }
   const Problem problem = problem_of(compilation, all);
