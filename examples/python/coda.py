@@ -115,13 +115,20 @@ class Image:
             found.append((param.name.decode(), ROLES[param.role], DTYPES[param.dtype], dims))
         return found
 
+    def has_default(self, name):
+        """Whether a call may leave out this scalar."""
+        param = _Param()
+        index = [p[0] for p in self.params].index(name)
+        _check(_lib().coda_image_param(self._handle, index, C.byref(param)))
+        return bool(param.has_default)
+
     def save(self, path):
         _check(_lib().coda_image_save(self._handle, str(path).encode()))
 
     def prepare(self, device=None, **dims):
         """A Kernel for a CUDA ordinal; for the host if that is the image's target."""
         if device is None:
-            device = HOST if self.target == "host" else 0
+            device = HOST if self.target == "host" else 0  # of "sm_90a, host" too
         handle = C.c_void_p()
         _check(_lib().coda_prepare(self._handle, C.c_int32(device), _bindings(dims), C.c_size_t(len(dims)),
                                    C.byref(handle)))

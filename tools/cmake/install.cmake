@@ -25,7 +25,7 @@ endforeach()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime/include/coda DESTINATION include COMPONENT product)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime DESTINATION include/coda COMPONENT product
         FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN include EXCLUDE PATTERN jit EXCLUDE PATTERN "host*" EXCLUDE)
-install(FILES ${CMAKE_SOURCE_DIR}/examples/python/coda.py DESTINATION share/coda/python COMPONENT product)
+install(FILES ${CMAKE_SOURCE_DIR}/examples/python/coda.py ${CMAKE_SOURCE_DIR}/examples/python/coda_torch.py DESTINATION share/coda/python COMPONENT product)
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION share/doc/coda COMPONENT product)
 
 set(CPACK_GENERATOR DEB)
