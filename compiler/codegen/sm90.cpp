@@ -35,14 +35,14 @@ std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm
                                        Diagnostics& diagnostics) {
   if (epilogue.is_rowwise()) return compile_sm90_rowwise(epilogue, options, diagnostics);
   const Span where = epilogue.program.span;
-  if (epilogue.operand_dtype != DType::BF16 && epilogue.operand_dtype != DType::F16) {
+  if (epilogue.operand_dtype(epilogue.a) == DType::F32) {
     const auto name = [&](const GemmOperand& operand) {
       return "`" + epilogue.program.params[static_cast<size_t>(operand.param)].name + "`";
     };
-    diagnostics.report(DiagId::E0502, where,
-                       {kSm90Cpu, "its product takes bf16 or f16, and " + name(epilogue.a) + " and " +
-                                      name(epilogue.b) + " are " + std::string(info(epilogue.operand_dtype).name) +
-                                      "; declare them bf16 or f16, or compile for the host"});
+    diagnostics.report(
+        DiagId::E0502, where,
+        {kSm90Cpu, "its product takes operands of 16 or 8 bits, and " + name(epilogue.a) + " and " + name(epilogue.b) +
+                       " are f32; declare them bf16 or f16, or compile for the host"});
     return std::nullopt;
   }
   const auto schedule = settle_sm90_schedule(epilogue, options, diagnostics);

@@ -14,7 +14,8 @@ struct Pin {
 };
 constexpr Pin kPins[] = {{"tile_m", &Sm90Schedule::tile_m},   {"tile_n", &Sm90Schedule::tile_n},
                          {"stages", &Sm90Schedule::stages},   {"cluster", &Sm90Schedule::cluster},
-                         {"group_m", &Sm90Schedule::group_m}, {"consumers", &Sm90Schedule::consumers}};
+                         {"group_m", &Sm90Schedule::group_m}, {"consumers", &Sm90Schedule::consumers},
+                         {"promote", &Sm90Schedule::promote}};
 
 const Pin* find_pin(std::string_view name) {
   const auto* found =
@@ -45,8 +46,8 @@ Settled settle(const Sm90Schedule& base, const EpilogueProgram& epilogue) {
   Settled settled{pinned(base, epilogue.program), std::nullopt};
   Sm90Schedule& s = settled.schedule;
   // M-major A comes in blocks of rows.
-  const bool m_major = epilogue.a.depth_axis < epilogue.a.outer_axes.back();
-  if (m_major) s.tile_m = std::max(s.tile_m, kSm90InstructionRows);
+  settle_promotion(s, epilogue);
+  if (!sm90_depth_major(epilogue, epilogue.a)) s.tile_m = std::max(s.tile_m, kSm90InstructionRows);
   const int scratch = s.consumers * sm90_scratch_bytes(epilogue, s.tile_n);
   // A stage fewer where statistics need the room, unless the program says how many.
   const auto& pins = epilogue.program.schedule;
@@ -79,6 +80,7 @@ std::vector<Sm90Schedule> bases(const EpilogueProgram& epilogue, const Sm90Optio
 std::vector<std::string> sm90_schedules_for(const EpilogueProgram& epilogue, const Sm90Options& options) {
   Sm90Problem problem;
   problem.epilogue_cycles = sm90_epilogue_cycles(epilogue);
+  problem.element_bytes = sm90_element_bytes(epilogue);
   if (options.rows && options.columns && options.depth) {
     problem.rows = *options.rows;
     problem.columns = *options.columns;
@@ -94,7 +96,8 @@ std::optional<Sm90Schedule> settle_sm90_schedule(const EpilogueProgram& epilogue
   const Span where = epilogue.program.span;
   for (const auto& entry : epilogue.program.schedule) {
     if (find_pin(entry.first)) continue;
-    diagnostics.report(DiagId::E0401, where, {entry.first, "tile_m, tile_n, stages, cluster, consumers or group_m"});
+    diagnostics.report(DiagId::E0401, where,
+                       {entry.first, "tile_m, tile_n, stages, cluster, consumers, group_m or promote"});
     return std::nullopt;
   }
   const std::vector<Sm90Schedule> candidates = bases(epilogue, options, diagnostics);

@@ -28,7 +28,7 @@ void emit_setup(Sm90Context& c) {
     gpu::cta_barrier(b);
   }
   c.tiles.prepare(c.rows);
-  Val blocks = b.ceil_div(c.arguments.extent32(c.epilogue.depth), kSm90TileK);
+  Val blocks = b.ceil_div(c.arguments.extent32(c.epilogue.depth), c.plan.tile_k());
   c.depth_blocks = b.op(IntOp::Umax, blocks, 1);
 }
 

@@ -1,9 +1,9 @@
 // How operands lie in shared memory and how a thread's accumulators map to rows and columns: plain numbers, shared by
 // the producer, the mainloop and the epilogue. LLVM-free.
 //
-// A stage holds tile_m x 64 of A, then tile_n x 64 of B, each in 128-byte swizzled rows. B's rows are the columns of
-// the tile, segment after segment; within a segment their order may be permuted in groups of 4*width rows so that each
-// thread of a quad owns `width` neighbouring columns (width 2: the natural order of wgmma).
+// A stage holds tile_m x 128 bytes of A, then tile_n x 128 bytes of B, in 128-byte swizzled rows. B's rows are the
+// columns of the tile, segment after segment; within a segment their order may be permuted in groups of 4*width rows so
+// that each thread of a quad owns `width` neighbouring columns (width 2: the natural order of wgmma).
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,10 @@ struct Sm90Plan {
   bool a_depth_major = true, b_depth_major = true;  ///< depth is the contiguous axis of the operand
   int a_map = 0;
   std::vector<Sm90RegionPlan> regions;
-  bool half = false;  ///< operands are f16, not bf16
+  DType a_type = DType::BF16, b_type = DType::BF16;  ///< of one size
 
+  int element_bytes() const { return info(a_type).bits / 8; }
+  int tile_k() const { return kSm90RowBytes / element_bytes(); }    ///< elements of depth in a stage
   int row_blocks() const { return schedule.row_blocks(); }          ///< wgmma instructions a k16 step
   int row_slots() const { return 2 * row_blocks(); }                ///< rows a thread owns
   int accumulators() const { return schedule.accumulators(); }      ///< registers a thread owns

@@ -9,8 +9,8 @@
 namespace coda {
 namespace {
 
-constexpr int kRowBytes = 2 * kSm90TileK;
-constexpr int kElementBytes = 2;
+constexpr int kRowBytes = kSm90RowBytes;
+constexpr int kBlock = 64;  // rows of an operand whose depth is not contiguous in shared memory
 constexpr int kFewRegisters = 32;
 constexpr int kInFlight = 4;  // loads of a thread before their stores; more would not fit the producer's registers
 
@@ -50,7 +50,7 @@ class LoadingProducer {
   Sm90Turn stage(const Sm90Tile& tile, Val k, Sm90Turn now) {
     c_.ring.wait_empty(now);
     Val base = b_.shared_int(c_.ring.base(now.stage));
-    Val depth = b_.mul(k, kSm90TileK);
+    Val depth = b_.mul(k, c_.plan.tile_k());
     fill(base, depth,
          {c_.epilogue.a, c_.plan.a_depth_major, s_.tile_m, 2, tile.row, c_.arguments.extent32(c_.rows), b_.i64(0)});
     c_.for_region(tile.region, {}, [&](int r) {
@@ -71,11 +71,14 @@ class LoadingProducer {
   }
 
   /// Neighbouring threads take elements that are neighbours in memory: a thread keeps its place `inner` in the lines of
-  /// 64 elements and walks over the lines.
+  /// 128 bytes and walks over the lines.
   void fill(Val shared, Val depth, const Operand& operand) {
+    if (operand.depth_major && operand.what.depth_axis < operand.what.outer_axes.back()) {
+      return turn(shared, depth, operand);
+    }
     const int param = operand.what.param;
-    Val inner = b_.op(IntOp::And, c_.thread_in_wg, kSm90TileK - 1);
-    Val depth_step = b_.mul(c_.arguments.stride(param, operand.what.depth_axis), kElementBytes);
+    Val inner = b_.op(IntOp::And, c_.thread_in_wg, line_elements_ - 1);
+    Val depth_step = b_.mul(c_.arguments.stride(param, operand.what.depth_axis), element_bytes_);
     Val base = c_.arguments.pointer(param);
     Val depth_end = c_.arguments.extent32(c_.epilogue.depth);
     if (operand.depth_major) {
@@ -93,14 +96,47 @@ class LoadingProducer {
         [&](std::span<const Val> v) {
           Val row = b_.add(operand.start, b_.add(v[0], inner));
           Val column = b_.add(base, outer_bytes(operand, row));
-          lines(b_.add(shared, b_.mul(v[0], kRowBytes)), kSm90TileK, inner, b_.test(IntTest::Ult, row, operand.extent),
+          lines(b_.add(shared, b_.mul(v[0], kRowBytes)), kBlock, inner, b_.test(IntTest::Ult, row, operand.extent),
                 [&](Val line) {
                   Val at = b_.add(depth, line);
                   return Source{b_.add(column, b_.mul(b_.convert(at, Ty::I64), depth_step)),
                                 b_.test(IntTest::Ult, at, depth_end)};
                 });
-          return std::vector<Val>{b_.add(v[0], kSm90TileK)};
+          return std::vector<Val>{b_.add(v[0], kBlock)};
         });
+  }
+
+  /// Rows are neighbours in memory, depth is in shared memory: a thread takes a row and makes words of its depth. There
+  /// are few registers here.
+  void turn(Val shared, Val depth, const Operand& operand) {
+    const int param = operand.what.param, each = 4 / element_bytes_;
+    Val depth_step = b_.mul(c_.arguments.stride(param, operand.what.depth_axis), element_bytes_);
+    Val start = b_.add(c_.arguments.pointer(param), b_.mul(b_.convert(depth, Ty::I64), depth_step));
+    Val depth_left = b_.sub(c_.arguments.extent32(c_.epilogue.depth), depth);
+    const Val first_row[] = {c_.thread_in_wg};
+    const auto row = [&](std::span<const Val> r) {
+      Val number = b_.add(operand.start, memory_row(r[0], operand.width));
+      Val left = b_.select(b_.test(IntTest::Ult, number, operand.extent), depth_left, b_.i32(0));
+      const Val first[] = {b_.i32(0), b_.add(start, outer_bytes(operand, number))};
+      const auto word = [&](std::span<const Val> w) {
+        Val bits = b_.i32(0), from = w[1];
+        for (int i = 0; i < each; ++i) {
+          Val element = gpu::load_element(b_, from, element_bytes_, b_.test(IntTest::Ult, b_.add(w[0], i), left));
+          bits = b_.op(IntOp::Or, bits, b_.op(IntOp::Shl, element, 8 * element_bytes_ * i));
+          from = b_.add(from, depth_step);
+        }
+        gpu::store_shared(b_, b_.add(shared, place(r[0], b_.mul(w[0], element_bytes_))), bits, 4);
+        return std::vector<Val>{b_.add(w[0], each), from};
+      };
+      const auto more = [&](std::span<const Val> w) {
+        b_.inline_asm(".pragma \"nounroll\";", "", {}, {});
+        return b_.test(IntTest::Ult, w[0], line_elements_);
+      };
+      b_.loop("turn.words", first, more, word);
+      return std::vector<Val>{b_.add(r[0], kWarpgroup)};
+    };
+    b_.loop(
+        "turn.rows", first_row, [&](std::span<const Val> r) { return b_.test(IntTest::Ult, r[0], operand.rows); }, row);
   }
 
   struct Source {
@@ -110,27 +146,31 @@ class LoadingProducer {
 
   /// Copies element `inner` of each of `count` swizzled lines.
   void lines(Val shared, int count, Val inner, Val inside, const std::function<Source(Val)>& source) {
-    constexpr int kLinesAtOnce = kWarpgroup / kSm90TileK;
+    const int at_once = kWarpgroup / line_elements_;
     const int in_flight = s_.producer_registers && s_.producer_registers < kFewRegisters ? 1 : kInFlight;
-    const int batch = std::gcd(count / kLinesAtOnce, in_flight);
-    const Val initial[] = {b_.op(IntOp::Lshr, c_.thread_in_wg, 6)};
+    const int batch = std::gcd(count / at_once, in_flight);
+    const Val initial[] = {at_once == 1 ? b_.i32(0) : b_.op(IntOp::Lshr, c_.thread_in_wg, 6)};
     b_.loop(
         "lines", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], count); },
         [&](std::span<const Val> v) {
           std::vector<Val> values;
           for (int i = 0; i < batch; ++i) {
-            const Source from = source(b_.add(v[0], i * kLinesAtOnce));
-            values.push_back(gpu::load_element(b_, from.address, kElementBytes, b_.both(inside, from.inside)));
+            const Source from = source(b_.add(v[0], i * at_once));
+            values.push_back(gpu::load_element(b_, from.address, element_bytes_, b_.both(inside, from.inside)));
           }
           for (int i = 0; i < batch; ++i) {
-            Val line = b_.add(v[0], i * kLinesAtOnce);
-            Val chunk = b_.op(IntOp::Xor, b_.op(IntOp::Lshr, inner, 3), b_.op(IntOp::And, line, 7));
-            Val within = b_.add(b_.op(IntOp::Shl, chunk, 4), b_.op(IntOp::Shl, b_.op(IntOp::And, inner, 7), 1));
-            gpu::store_shared(b_, b_.add(b_.add(shared, b_.mul(line, kRowBytes)), within),
-                              values[static_cast<size_t>(i)], kElementBytes);
+            Val to = b_.add(shared, place(b_.add(v[0], i * at_once), b_.mul(inner, element_bytes_)));
+            gpu::store_shared(b_, to, values[static_cast<size_t>(i)], element_bytes_);
           }
-          return std::vector<Val>{b_.add(v[0], batch * kLinesAtOnce)};
+          return std::vector<Val>{b_.add(v[0], batch * at_once)};
         });
+  }
+
+  /// Where byte `byte` of line `line` lies: chunks of 16 bytes are swizzled.
+  Val place(Val line, Val byte) {
+    Val chunk = b_.op(IntOp::Xor, b_.op(IntOp::Lshr, byte, 4), b_.op(IntOp::And, line, 7));
+    Val within = b_.add(b_.op(IntOp::Shl, chunk, 4), b_.op(IntOp::And, byte, 15));
+    return b_.add(b_.mul(line, kRowBytes), within);
   }
 
   /// The row that lies at shared row `row` of a segment in the permuted order.
@@ -158,12 +198,13 @@ class LoadingProducer {
       }
       index = b_.add(index, b_.mul(digit, c_.arguments.stride(param, axes[i])));
     }
-    return b_.mul(index, kElementBytes);
+    return b_.mul(index, element_bytes_);
   }
 
   Sm90Context& c_;
   NvptxBuilder& b_;
   const Sm90Schedule& s_;
+  const int element_bytes_ = c_.plan.element_bytes(), line_elements_ = c_.plan.tile_k();
 };
 
 }  // namespace

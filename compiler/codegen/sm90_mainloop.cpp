@@ -1,19 +1,21 @@
 #include "compiler/codegen/sm90_mainloop.h"
 
+#include <algorithm>
+
 #include "compiler/codegen/nvptx_ops.h"
 
 namespace coda {
 namespace {
 
-constexpr int kInstructionK = 16;  // depth of one wgmma of 16-bit operands
+constexpr int kInstructionBytes = 32;  // of depth, in one wgmma
 constexpr int64_t kSwizzle128 = int64_t{1} << 62;
 /// Distances in the descriptor are in units of 16 bytes.
 constexpr int64_t kStrideOffset = int64_t{1024 >> 4} << 32;  // the next 8 rows (of depth, if it isn't contiguous)
 constexpr int64_t kLeadingDepthMajor = int64_t{1} << 16;     // ignored by the hardware
 constexpr int64_t kLeadingOther = int64_t{8192 >> 4} << 16;  // the next 64 rows of the operand
-constexpr int kNextDepthMajor = 2 * kInstructionK >> 4;      // 16 elements along a swizzled row
-constexpr int kNextOther = 128 * kInstructionK >> 4;         // 16 rows of 128 bytes
-constexpr int kNextRowBlock = 64 * 128 >> 4;                 // 64 rows of A, in either layout
+constexpr int kNextDepthMajor = kInstructionBytes >> 4;      // along a swizzled row
+constexpr int kNextOther = 128 * 16 >> 4;                    // 16 rows of 128 bytes, of 2-byte elements
+constexpr int kNextRow = 128 >> 4;     // a row of an operand, in blocks of 8 or 64 in either layout
 constexpr int kAddressMask = 0x3FFFF;  // above lies the CTA's rank in its cluster, which would fall into other fields
 
 std::string register_list(int first, int count) {
@@ -22,10 +24,15 @@ std::string register_list(int first, int count) {
   return list + "}";
 }
 
-/// Outputs, then as many inputs tied to them.
-std::string tied(int count) {
+std::string outputs(int count) {
   std::string constraints;
   for (int i = 0; i < count; ++i) constraints += i ? ",=f" : "=f";
+  return constraints;
+}
+
+/// Outputs, then as many inputs tied to them.
+std::string tied(int count) {
+  std::string constraints = outputs(count);
   for (int i = 0; i < count; ++i) constraints += "," + std::to_string(i);
   return constraints;
 }
@@ -42,42 +49,116 @@ Val Sm90Mainloop::descriptor(Val address, bool depth_major) {
 void Sm90Mainloop::prepare() {
   const Sm90Schedule& s = c_.plan.schedule;
   Val base = b_.shared_int(b_.shared_base());
-  Val rows = b_.mul(c_.share, s.rows_per_consumer() * 2 * kSm90TileK);
+  Val rows = b_.mul(c_.share, s.rows_per_consumer() * kSm90RowBytes);
   a_descriptor_ = descriptor(b_.add(base, rows), c_.plan.a_depth_major);
   b_descriptor_ = descriptor(b_.add(base, s.a_bytes()), c_.plan.b_depth_major);
 }
 
-std::vector<Val> Sm90Mainloop::multiply(std::span<const Val> accumulators, Val stage, bool first) {
+std::string Sm90Mainloop::instructions(std::span<const Piece> pieces, int descriptors, bool first) const {
   const Sm90Plan& plan = c_.plan;
-  const Sm90Schedule& s = plan.schedule;
-  const int count = plan.accumulators(), each = s.tile_n / 2;
-  Val offset = b_.convert(b_.mul(stage, s.stage_bytes() >> 4), Ty::I64);
-  const std::string a = "$" + std::to_string(2 * count), bb = "$" + std::to_string(2 * count + 1);
-  const std::string type = plan.half ? ".f16" : ".bf16";
-  const std::string instruction =
-      "wgmma.mma_async.sync.aligned.m64n" + std::to_string(s.tile_n) + "k16.f32" + type + type + " ";
-  const std::string transposes = std::string(plan.a_depth_major ? ", 0" : ", 1") + (plan.b_depth_major ? ", 0" : ", 1");
+  const std::string a = "$" + std::to_string(descriptors), bb = "$" + std::to_string(descriptors + 1);
+  const auto type = [](DType dtype) { return "." + std::string(info(dtype).name); };
+  const std::string depth = std::to_string(kInstructionBytes / plan.element_bytes());
+  const std::string types = "k" + depth + ".f32" + type(plan.a_type) + type(plan.b_type) + " ";
+  // 8-bit operands have one layout only.
+  std::string flags = ", 1, 1";
+  if (plan.element_bytes() > 1)
+    flags += std::string(plan.a_depth_major ? ", 0" : ", 1") + (plan.b_depth_major ? ", 0" : ", 1");
   std::string text =
       "{\n .reg .pred p, pz; .reg .b64 a, b; setp.ne.b32 p, 1, 0; setp.ne.b32 pz, 0, 0;\n"
       " wgmma.fence.sync.aligned;\n";
-  for (int k = 0; k < kSm90TileK / kInstructionK; ++k) {
-    const int at_b = k * (plan.b_depth_major ? kNextDepthMajor : kNextOther);
-    for (int m = 0; m < plan.row_blocks(); ++m) {
-      const int at_a = k * (plan.a_depth_major ? kNextDepthMajor : kNextOther) + m * kNextRowBlock;
+  for (int k = 0; k < kSm90RowBytes / kInstructionBytes; ++k) {
+    int registers = 0;
+    for (const Piece& piece : pieces) {
+      const int at_a = k * (plan.a_depth_major ? kNextDepthMajor : kNextOther) + piece.row * kNextRow;
+      const int at_b = k * (plan.b_depth_major ? kNextDepthMajor : kNextOther) + piece.column * kNextRow;
       text += " add.s64 a, " + a + ", " + std::to_string(at_a) + "; add.s64 b, " + bb + ", " + std::to_string(at_b) +
-              ";\n " + instruction + register_list(m * each, each) + ", a, b, " + (first && k == 0 ? "pz" : "p") +
-              ", 1, 1" + transposes + ";\n";
+              ";\n wgmma.mma_async.sync.aligned.m64n" + std::to_string(piece.columns) + types +
+              register_list(registers, piece.registers()) + ", a, b, " + (first && k == 0 ? "pz" : "p") + flags + ";\n";
+      registers += piece.registers();
     }
   }
-  text += " wgmma.commit_group.sync.aligned;\n}";
+  return text + " wgmma.commit_group.sync.aligned;\n}";
+}
+
+std::vector<Val> Sm90Mainloop::multiply(std::span<const Val> accumulators, Val stage, bool first) {
+  const Sm90Schedule& s = c_.plan.schedule;
+  const int count = c_.plan.accumulators();
+  std::vector<Piece> pieces;
+  for (int m = 0; m < c_.plan.row_blocks(); ++m) pieces.push_back({m * kSm90InstructionRows, 0, s.tile_n});
+  Val offset = b_.convert(b_.mul(stage, s.stage_bytes() >> 4), Ty::I64);
   std::vector<Val> args(accumulators.begin(), accumulators.end());
   args.push_back(b_.add(a_descriptor_, offset));
   args.push_back(b_.add(b_descriptor_, offset));
   const std::vector<Ty> results(static_cast<size_t>(count), Ty::F32);
-  return b_.inline_asm(text, tied(count) + ",l,l,~{memory}", args, results, {true, true});
+  return b_.inline_asm(instructions(pieces, 2 * count, first), tied(count) + ",l,l,~{memory}", args, results,
+                       {true, true});
+}
+
+std::vector<Val> Sm90Mainloop::add_piece(const Piece& piece, Val stage, std::span<const Val> sums) {
+  Val offset = b_.convert(b_.mul(stage, c_.plan.schedule.stage_bytes() >> 4), Ty::I64);
+  const Val args[] = {b_.add(a_descriptor_, offset), b_.add(b_descriptor_, offset)};
+  const int count = piece.registers();
+  const std::vector<Ty> results(static_cast<size_t>(count), Ty::F32);
+  const std::vector<Val> started = b_.inline_asm(instructions(std::span(&piece, 1), count, true),
+                                                 outputs(count) + ",l,l,~{memory}", args, results, {true, true});
+  // One block with the wait, so that the additions of one piece come before the next one's multiplications: together
+  // their registers would not fit.
+  std::string text = "wgmma.wait_group.sync.aligned 0;", constraints = tied(count);
+  std::vector<Val> inputs(sums.begin(), sums.end());
+  for (int i = 0; i < count; ++i) {
+    const std::string sum = "$" + std::to_string(i);
+    text += "\n add.rn.f32 " + sum + ", " + sum + ", $" + std::to_string(2 * count + i) + ";";
+    constraints += ",f";
+    inputs.push_back(started[static_cast<size_t>(i)]);
+  }
+  return b_.inline_asm(text, constraints + ",~{memory}", inputs, results, {true, true});
+}
+
+std::vector<Val> Sm90Mainloop::wait(std::span<const Val> accumulators) {
+  const std::vector<Ty> results(accumulators.size(), Ty::F32);
+  return b_.inline_asm("wgmma.wait_group.sync.aligned 0;", tied(static_cast<int>(accumulators.size())) + ",~{memory}",
+                       accumulators, results, {true, true});
 }
 
 Sm90Mainloop::Flight Sm90Mainloop::run(Sm90Turn turn) {
+  return c_.plan.schedule.promote == 1 ? run_promoted(turn) : run_direct(turn);
+}
+
+Sm90Mainloop::Flight Sm90Mainloop::run_promoted(Sm90Turn turn) {
+  const Sm90Schedule& s = c_.plan.schedule;
+  // N-major B comes in blocks of 64 columns.
+  const int width = s.piece_columns(c_.plan.b_depth_major ? 8 : kSm90InstructionRows);
+  std::vector<Piece> pieces;
+  for (int m = 0; m < c_.plan.row_blocks(); ++m) {
+    for (int n = 0; n < s.tile_n; n += width) {
+      pieces.push_back({m * kSm90InstructionRows, n, std::min(width, s.tile_n - n)});
+    }
+  }
+  std::vector<Val> initial = {b_.i32(0), turn.stage, turn.parity};
+  const size_t fixed = initial.size();
+  initial.resize(fixed + static_cast<size_t>(c_.plan.accumulators()), b_.f32(0));
+  std::vector<Val> after = b_.loop(
+      "promote", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], c_.depth_blocks); },
+      [&](std::span<const Val> v) {
+        const Sm90Turn now{v[1], v[2]};
+        c_.ring.wait_full(now);
+        std::vector<Val> values = {b_.add(v[0], 1), {}, {}};
+        for (const Piece& piece : pieces) {
+          const std::vector<Val> sums =
+              add_piece(piece, now.stage, v.subspan(values.size(), static_cast<size_t>(piece.registers())));
+          values.insert(values.end(), sums.begin(), sums.end());
+        }
+        c_.ring.release(now.stage, c_.thread_in_wg);
+        const Sm90Turn next = c_.ring.next(now);
+        values[1] = next.stage;
+        values[2] = next.parity;
+        return values;
+      });
+  return {std::vector<Val>(after.begin() + static_cast<std::ptrdiff_t>(fixed), after.end()), {}, {after[1], after[2]}};
+}
+
+Sm90Mainloop::Flight Sm90Mainloop::run_direct(Sm90Turn turn) {
   const std::vector<Val> zeros(static_cast<size_t>(c_.plan.accumulators()), b_.f32(0));
   c_.ring.wait_full(turn);
   std::vector<Val> started = multiply(zeros, turn.stage, true);
@@ -104,10 +185,8 @@ Sm90Mainloop::Flight Sm90Mainloop::run(Sm90Turn turn) {
 }
 
 std::vector<Val> Sm90Mainloop::land(const Flight& flight) {
-  const int count = c_.plan.accumulators();
-  const std::vector<Ty> results(static_cast<size_t>(count), Ty::F32);
-  std::vector<Val> done = b_.inline_asm("wgmma.wait_group.sync.aligned 0;", tied(count) + ",~{memory}",
-                                        flight.accumulators, results, {true, true});
+  if (c_.plan.schedule.promote == 1) return flight.accumulators;  // they have been waited for
+  std::vector<Val> done = wait(flight.accumulators);
   c_.ring.release(flight.last_stage, c_.thread_in_wg);
   return done;
 }

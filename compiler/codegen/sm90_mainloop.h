@@ -1,6 +1,8 @@
-// The consumer's k-loop: wgmma on the stages of the ring into accumulators that are SSA values throughout. The shape of
-// this code is what keeps the assembler from serialising wgmma: one assembly block a k-block, every accumulator tied
-// through it and through the final wait, none touched between.
+// The consumer's k-loop: wgmma on the stages of the ring into accumulators that are SSA values throughout. Directly:
+// the tensor cores sum all of the depth. Promoted: they sum one stage, piece by piece, which is then added in f32; for
+// 8-bit operands, whose sums they keep with few bits. The shape of this code is what keeps the assembler from
+// serialising wgmma: one assembly block a k-block, every accumulator tied through it and through the final wait, none
+// touched between.
 #pragma once
 
 #include "compiler/codegen/sm90_context.h"
@@ -14,7 +16,7 @@ class Sm90Mainloop {
   /// Emits what does not depend on the tile; by consumers.
   void prepare();
 
-  /// One tile's k-blocks, the last still in flight.
+  /// One tile's k-blocks, the last still in flight unless sums are promoted.
   struct Flight {
     std::vector<Val> accumulators;
     Val last_stage;
@@ -25,8 +27,23 @@ class Sm90Mainloop {
   std::vector<Val> land(const Flight& flight);
 
  private:
+  /// A part of the consumer's tile: 64 rows from `row`, `columns` columns from `column`.
+  struct Piece {
+    int row, column, columns;
+    int registers() const { return columns / 2; }
+  };
+
   Val descriptor(Val address, bool depth_major);
+  /// The assembly of one stage: operands are the pieces' registers, then the descriptors from number `descriptors`.
+  /// `first`: the registers' contents don't count.
+  std::string instructions(std::span<const Piece> pieces, int descriptors, bool first) const;
+  /// Sums a stage into accumulators; in flight.
   std::vector<Val> multiply(std::span<const Val> accumulators, Val stage, bool first);
+  /// The piece's sums with those over a stage added.
+  std::vector<Val> add_piece(const Piece& piece, Val stage, std::span<const Val> sums);
+  std::vector<Val> wait(std::span<const Val> accumulators);
+  Flight run_direct(Sm90Turn turn);
+  Flight run_promoted(Sm90Turn turn);
 
   Sm90Context& c_;
   NvptxBuilder& b_;

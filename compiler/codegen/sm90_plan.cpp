@@ -7,7 +7,9 @@ namespace {
 
 constexpr uint32_t kBlock = 64;
 
-bool depth_is_contiguous(const GemmOperand& operand) { return operand.depth_axis > operand.outer_axes.back(); }
+uint32_t depth_in_box(const EpilogueProgram& epilogue) {
+  return static_cast<uint32_t>(kSm90RowBytes / sm90_element_bytes(epilogue));
+}
 
 /// A map over `operand` whose outer coordinate counts from `start` over `count` rows.
 TensorMapSpec base_map(const EpilogueProgram& epilogue, const GemmOperand& operand, const Dim& start) {
@@ -26,8 +28,8 @@ int add_plain(KernelImage& image, const EpilogueProgram& epilogue, const GemmOpe
               const Dim& count, uint32_t rows_in_box) {
   TensorMapSpec map = base_map(epilogue, operand, start);
   const TensorMapAxis outer{count, 1, operand.outer_axes.back(), 1, 0};
-  const TensorMapAxis depth{epilogue.depth, 1, operand.depth_axis, 1, kSm90TileK};
-  if (depth_is_contiguous(operand)) {
+  const TensorMapAxis depth{epilogue.depth, 1, operand.depth_axis, 1, depth_in_box(epilogue)};
+  if (sm90_depth_major(epilogue, operand)) {
     map.axes = {depth, outer};
     map.axes[1].box = rows_in_box;
   } else {
@@ -44,7 +46,7 @@ int add_permuted(KernelImage& image, const EpilogueProgram& epilogue, const Gemm
   TensorMapSpec map = base_map(epilogue, operand, start);
   const int axis = operand.outer_axes.back();
   map.axes = {
-      {epilogue.depth, 1, operand.depth_axis, 1, kSm90TileK},
+      {epilogue.depth, 1, operand.depth_axis, 1, depth_in_box(epilogue)},
       {Dim(2), 1, axis, 1, 2},
       {Dim(4), 1, axis, width, 4},
       {Dim(width / 2), 1, axis, 2, static_cast<uint32_t>(width / 2)},
@@ -65,9 +67,10 @@ Dim sm90_rows(const EpilogueProgram& epilogue) {
 std::string make_sm90_plan(const EpilogueProgram& epilogue, const Sm90Schedule& schedule, Sm90Plan& plan,
                            KernelImage& image) {
   plan.schedule = schedule;
-  plan.a_depth_major = depth_is_contiguous(epilogue.a);
-  plan.b_depth_major = depth_is_contiguous(epilogue.b);
-  plan.half = epilogue.operand_dtype == DType::F16;
+  plan.a_depth_major = sm90_depth_major(epilogue, epilogue.a);
+  plan.b_depth_major = sm90_depth_major(epilogue, epilogue.b);
+  plan.a_type = epilogue.operand_dtype(epilogue.a);
+  plan.b_type = epilogue.operand_dtype(epilogue.b);
   const Dim rows = sm90_rows(epilogue);
   plan.a_map = add_plain(image, epilogue, epilogue.a, Dim(0), rows, static_cast<uint32_t>(schedule.tile_m));
   // Only rows of contiguous depth can be brought in another order.

@@ -6,8 +6,8 @@
 namespace coda {
 namespace {
 
-constexpr int kRowBytes = 2 * kSm90TileK;  // one row of a stage
-constexpr int kBlock = 64;                 // rows or columns of a box of an operand whose depth is not contiguous
+constexpr int kRowBytes = kSm90RowBytes;
+constexpr int kBlock = 64;  // rows or columns of a box of an operand whose depth is not contiguous
 
 class TensorProducer {
  public:
@@ -73,7 +73,7 @@ class TensorProducer {
           barrier_ = c_.ring.full(now.stage);
           gpu::mbarrier_expect(b_, barrier_, bytes);
           Val base = c_.ring.base(now.stage);
-          Val depth = b_.mul(v[0], kSm90TileK);
+          Val depth = b_.mul(v[0], c_.plan.tile_k());
           load_a(base, depth, tile.row);
           load_b(r, b_.offset(base, s_.a_bytes()), depth, tile.column, ragged);
           const Sm90Turn next = c_.ring.next(now);

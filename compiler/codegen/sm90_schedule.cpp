@@ -33,9 +33,10 @@ constexpr Sm90Schedule kSchedules[] = {
 };
 
 constexpr int kSmallestTileN = 32;
-constexpr int kElementBytes = 2;
-/// Multiply-adds of bf16 a cycle and SM.
-constexpr double kMacsPerCycle = 2048;
+/// Multiply-adds a cycle and SM, times the bytes of an element.
+constexpr double kMacBytesPerCycle = 4096;
+/// What is left of the rate where sums are promoted: two consumers of a tile fill each other's waits; one alone can't.
+constexpr double kPromotedShared = 0.94, kPromotedAlone = 0.7;
 /// Bytes of operands a cycle that an SM takes from L2, that it takes from memory, and that the whole memory gives.
 constexpr double kCacheBytes = 82, kMemoryBytes = 38, kAllMemoryBytes = 2690;
 constexpr double kFillCycles = 1500;  // of the pipeline
@@ -66,10 +67,23 @@ Sm90TileDemand sm90_tile_demand(const EpilogueProgram& epilogue) {
   return demand;
 }
 
+bool sm90_depth_major(const EpilogueProgram& epilogue, const GemmOperand& operand) {
+  return operand.depth_axis > operand.outer_axes.back() || info(epilogue.operand_dtype(operand)).bits == 8;
+}
+
+int sm90_element_bytes(const EpilogueProgram& epilogue) { return info(epilogue.operand_dtype(epilogue.a)).bits / 8; }
+
+void settle_promotion(Sm90Schedule& schedule, const EpilogueProgram& epilogue) {
+  for (const auto& [name, value] : epilogue.program.schedule) {
+    if (schedule.promote < 0 && name == "promote") schedule.promote = static_cast<int>(value);
+  }
+  if (schedule.promote < 0) schedule.promote = sm90_element_bytes(epilogue) == 1 ? 1 : 0;
+}
+
 std::optional<Sm90Schedule> fit_sm90_schedule(Sm90Schedule schedule, const EpilogueProgram& epilogue) {
   const Sm90TileDemand demand = sm90_tile_demand(epilogue);
   // N-major B comes in blocks of 64 columns; a multicast slice is whole rows of 8.
-  const bool n_major = epilogue.b.depth_axis < epilogue.b.outer_axes.back();
+  const bool n_major = !sm90_depth_major(epilogue, epilogue.b);
   const int64_t block = n_major ? 64 * demand.segment_max : 8 * schedule.cluster;
   const int64_t multiple = std::lcm(demand.multiple, block);
   const int wanted = schedule.tile_n;
@@ -94,9 +108,10 @@ std::optional<Sm90Illegal> check_sm90_schedule(const Sm90Schedule& schedule, int
   if (s.tile_n < 8 || s.tile_n > 256 || s.tile_n % 8 != 0) {
     return Sm90Illegal{"a tile of " + std::to_string(s.tile_n) + " columns", "use a multiple of 8 up to 256"};
   }
-  const int accumulators = s.accumulators();
+  if (s.promote < -1 || s.promote > 1) return Sm90Illegal{"promote = " + std::to_string(s.promote), "use 0 or 1"};
+  const int accumulators = s.accumulators() + s.promoted_registers();
   if (accumulators > 192) {
-    const int limit = 192 * 2 / s.row_blocks() / 8 * 8;
+    const int limit = (192 - s.promoted_registers()) * 2 / s.row_blocks() / 8 * 8;
     return Sm90Illegal{"a tile of " + times(s.tile_m, s.tile_n) + " with " + std::to_string(s.consumers) +
                            " consumers needs " + std::to_string(accumulators) +
                            " accumulator registers a thread, more than 192",
@@ -105,7 +120,7 @@ std::optional<Sm90Illegal> check_sm90_schedule(const Sm90Schedule& schedule, int
   if (s.cluster != 1 && s.cluster != 2) {
     return Sm90Illegal{"a cluster of " + std::to_string(s.cluster), "use 1 or 2"};
   }
-  if (s.stage_bytes() < kSm90InstructionRows * kSm90TileK * kElementBytes) {
+  if (s.stage_bytes() < kSm90InstructionRows * kSm90RowBytes) {
     return Sm90Illegal{"a stage of " + std::to_string(s.stage_bytes()) + " bytes, less than 64 rows of A",
                        "use more rows or columns"};
   }
@@ -152,11 +167,16 @@ double estimate_sm90_cycles(const Sm90Schedule& s, const Sm90Problem& problem) {
   const auto rounds = static_cast<double>(ceil_div(clusters, at_once));
   const auto busy = static_cast<double>(std::min(clusters, at_once) * s.cluster);
 
-  const auto depth = static_cast<double>(ceil_div(std::max<int64_t>(problem.depth, 1), kSm90TileK) * kSm90TileK);
+  // Of depth, in bytes.
+  const int64_t depth_bytes = std::max<int64_t>(problem.depth, 1) * problem.element_bytes;
+  const auto stages = static_cast<double>(ceil_div(depth_bytes, kSm90RowBytes));
+  const double depth = stages * kSm90RowBytes;
   const int multiplied_rows = std::max(s.tile_m, kSm90InstructionRows);
-  const double multiply = depth * multiplied_rows * s.tile_n / kMacsPerCycle / s.efficiency;
+  const double rate =
+      s.promote != 1 ? s.efficiency : s.efficiency * (s.sharers() > 1 ? kPromotedShared : kPromotedAlone);
+  const double multiply = depth * multiplied_rows * s.tile_n / kMacBytesPerCycle / rate;
   const auto copied_rows = static_cast<double>(std::min<int64_t>(rows, s.tile_m));
-  const double copy = depth * kElementBytes * (copied_rows + static_cast<double>(s.tile_n) / s.cluster) / kCacheBytes;
+  const double copy = depth * (copied_rows + static_cast<double>(s.tile_n) / s.cluster) / kCacheBytes;
   // One epilogue is left at the end; the others are hidden only if consumers take turns.
   const double epilogue = problem.epilogue_cycles * s.accumulators();
   const double body = std::max(multiply, copy);
@@ -164,17 +184,20 @@ double estimate_sm90_cycles(const Sm90Schedule& s, const Sm90Problem& problem) {
   const double tiles =
       s.alternate ? rounds * std::max(body, epilogue / s.consumers) + epilogue : rounds * (body + epilogue);
 
-  const double bytes = depth * kElementBytes * static_cast<double>(rows + columns);
+  const double bytes = depth * static_cast<double>(rows + columns);
   const double memory = bytes / std::min(kAllMemoryBytes, kMemoryBytes * busy) + epilogue;
   // Rows of a tile that the problem doesn't have cost the copies about as much as those it has.
-  const double missing = (s.tile_m - copied_rows) * depth / kSm90TileK * kMissingRowCycles * rounds;
+  const double missing = (s.tile_m - copied_rows) * stages * kMissingRowCycles * rounds;
   return kFillCycles + std::max(tiles, memory) + between + missing;
 }
 
 std::vector<Sm90Schedule> rank_sm90_schedules(const Sm90Problem& problem, const EpilogueProgram& epilogue) {
   std::vector<Sm90Schedule> fitting;
   for (const Sm90Schedule& schedule : kSchedules) {
-    if (const auto fitted = fit_sm90_schedule(schedule, epilogue)) fitting.push_back(*fitted);
+    auto fitted = fit_sm90_schedule(schedule, epilogue);
+    if (!fitted) continue;
+    settle_promotion(*fitted, epilogue);
+    if (!check_sm90_schedule(*fitted, 0)) fitting.push_back(*fitted);
   }
   std::stable_sort(fitting.begin(), fitting.end(), [&](const Sm90Schedule& a, const Sm90Schedule& b) {
     return estimate_sm90_cycles(a, problem) < estimate_sm90_cycles(b, problem);

@@ -16,9 +16,10 @@
 namespace coda {
 
 inline constexpr int kSm90SharedLimit = 232448;  ///< bytes of shared memory a CTA may have
-inline constexpr int kSm90TileK = 64;            ///< elements of depth a stage holds: one 128-byte swizzle row
+inline constexpr int kSm90RowBytes = 128;        ///< of depth that a stage holds: one swizzle row of each operand
 inline constexpr int kWarpgroup = 128;           ///< threads
 inline constexpr int kSm90InstructionRows = 64;  ///< of A in one wgmma
+inline constexpr int kSm90PieceColumns = 128;    ///< most columns of a partial sum that is promoted at a time
 
 struct Sm90Schedule {
   std::string_view name;
@@ -34,6 +35,9 @@ struct Sm90Schedule {
   int producer_registers = 0, consumer_registers = 0;
   /// Tensor-core rate over that of the best tile, measured: what a wave of such tiles costs.
   double efficiency = 1;
+  /// 1: the tensor core sums the depth of one stage only, and those sums are added in f32; 0: it sums all of the depth,
+  /// with the bits it has; -1: as the operands' type asks.
+  int promote = -1;
 
   int threads() const { return kWarpgroup * (consumers + 1); }
   int sharers() const { return alternate ? 1 : consumers; }  ///< consumers of one tile
@@ -44,14 +48,24 @@ struct Sm90Schedule {
     return rows_per_consumer() < kSm90InstructionRows ? 1 : rows_per_consumer() / kSm90InstructionRows;
   }
   int accumulators() const { return row_blocks() * tile_n / 2; }  ///< registers of a thread
-  int a_bytes() const { return tile_m * kSm90TileK * 2; }
-  int b_bytes() const { return tile_n * kSm90TileK * 2; }
+  /// Columns of the pieces of 64 rows that are summed and promoted one after another; `align` divides where they start.
+  int piece_columns(int align) const {
+    const int count = (tile_n + kSm90PieceColumns - 1) / kSm90PieceColumns;
+    return ((tile_n + count - 1) / count + align - 1) / align * align;
+  }
+  /// Registers of a thread for sums that are not promoted yet: of one piece, and of the one before it where setmaxnreg
+  /// does not hold the assembler back.
+  int promoted_registers() const {
+    return promote != 1 ? 0 : piece_columns(8) / 2 * (consumer_registers || tile_n <= kSm90PieceColumns ? 1 : 2);
+  }
+  int a_bytes() const { return tile_m * kSm90RowBytes; }
+  int b_bytes() const { return tile_n * kSm90RowBytes; }
   int stage_bytes() const { return a_bytes() + b_bytes(); }
   /// Barriers and the scratch of statistics behind the stages.
   int shared_bytes(int scratch) const { return stage_bytes() * stages + 16 * stages + 64 + scratch; }
   /// What wgmma may read, which is beyond a tile's own rows of A if those are few.
   int read_bytes() const {
-    return stage_bytes() * (stages - 1) + std::max(tile_m, kSm90InstructionRows) * 2 * kSm90TileK;
+    return stage_bytes() * (stages - 1) + std::max(tile_m, kSm90InstructionRows) * kSm90RowBytes;
   }
 };
 
@@ -64,6 +78,14 @@ struct Sm90TileDemand {
   int64_t segment_max = 1;  ///< most segments of a region
 };
 Sm90TileDemand sm90_tile_demand(const EpilogueProgram& epilogue);
+
+/// Whether the operand lies in shared memory with its depth contiguous. Tensor cores take 8-bit types no other way:
+/// where memory is ordered otherwise, the loading producer turns them.
+bool sm90_depth_major(const EpilogueProgram& epilogue, const GemmOperand& operand);
+/// Bytes of an element of the operands.
+int sm90_element_bytes(const EpilogueProgram& epilogue);
+/// `promote` as the program's `schedule` clause says, else as the operands' type asks, if the schedule leaves it open.
+void settle_promotion(Sm90Schedule& schedule, const EpilogueProgram& epilogue);
 
 /// The schedule with tile_n lowered to the nearest width that fits the program; nothing if there is none.
 std::optional<Sm90Schedule> fit_sm90_schedule(Sm90Schedule schedule, const EpilogueProgram& epilogue);
@@ -79,6 +101,7 @@ struct Sm90Problem {
   int64_t rows = 8192, columns = 8192, depth = 8192;
   double epilogue_cycles = 16;  ///< for each accumulator of a thread
   int processors = 132;
+  int element_bytes = 2;
 };
 /// Of an epilogue, from the number of its operations, outputs and statistics.
 double sm90_epilogue_cycles(const EpilogueProgram& epilogue);

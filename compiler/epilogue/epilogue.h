@@ -97,7 +97,6 @@ struct EpilogueProgram {
   Program program;               ///< params and facts as declared; `graph` holds the lowered nodes used below
   NodeId accumulator = kNoNode;  ///< Contract of the two operands, dimensions rows and `column`; kNoNode
   GemmOperand a, b;
-  DType operand_dtype = DType::BF16;
   std::vector<NamedDim> rows;  ///< outermost first; usually one. The row coordinate is their mixed-radix number
   NamedDim column;             ///< the GEMM's N
   Dim depth;                   ///< the GEMM's K
@@ -108,6 +107,9 @@ struct EpilogueProgram {
   std::vector<LawUse> laws;  ///< what was done by algebra, in order
 
   bool is_rowwise() const { return accumulator == kNoNode; }
+  DType operand_dtype(const GemmOperand& operand) const {
+    return program.params[static_cast<size_t>(operand.param)].dtype;
+  }
 };
 
 /// Lowers a `kernel` after elaboration. Structural extents (head sizes, groups) must be bound: each unbound one is

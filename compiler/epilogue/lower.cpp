@@ -121,7 +121,6 @@ class Lowerer {
     out_.accumulator = roles.accumulator;
     out_.a = roles.a;
     out_.b = roles.b;
-    out_.operand_dtype = roles.operand_dtype;
     out_.rows = roles.rows;
     out_.column = roles.column;
     out_.depth = roles.depth.extent;

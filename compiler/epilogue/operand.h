@@ -21,6 +21,9 @@ struct OperandShape {
 std::optional<OperandShape> operand_shape(const Program& program, const Graph& graph, NodeId node,
                                           const NamedDim& depth);
 
+/// Whether a product takes operands of these types: one float type of 16 or 32 bits, or any two of 8 bits.
+bool can_multiply(DType a, DType b);
+
 /// The map's dimensions, outermost first, if it is all of a dimension of this extent in mixed radix.
 std::optional<std::vector<NamedDim>> whole_regrouping(const AffineMap& map, const Dim& extent);
 

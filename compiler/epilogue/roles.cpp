@@ -141,14 +141,12 @@ std::optional<Roles> assign_roles(const Program& program, Graph& graph, Reindexe
     diagnostics.report(DiagId::E0331, span, {param->name});
     good = false;
   }
-  const auto supported = [](DType d) { return d == DType::BF16 || d == DType::F16 || d == DType::F32; };
-  if (a.dtype != b.dtype || !supported(a.dtype)) {
+  if (!can_multiply(a.dtype, b.dtype)) {
     diagnostics.report(DiagId::E0305, span,
                        {a.name, std::string(info(a.dtype).name), b.name, std::string(info(b.dtype).name)});
     good = false;
   }
   if (!good) return std::nullopt;
-  roles.operand_dtype = a.dtype;
 
   // The final accumulator: rows in their finest grouping, columns joined into one dimension.
   Substitution regroup;

@@ -15,7 +15,6 @@ namespace coda {
 struct Roles {
   NodeId accumulator = kNoNode;
   GemmOperand a, b;
-  DType operand_dtype = DType::BF16;
   std::vector<NamedDim> rows;
   NamedDim column;
   NamedDim depth;

@@ -59,7 +59,7 @@ class Dumper {
   void operand(const char* role, const GemmOperand& operand) {
     text_ << "  " << role << " = " << name(operand.param) << ", outer axes";
     for (const int axis : operand.outer_axes) text_ << " " << axis;
-    text_ << ", depth axis " << operand.depth_axis << ", " << info(e_.operand_dtype).name << "\n";
+    text_ << ", depth axis " << operand.depth_axis << ", " << info(e_.operand_dtype(operand)).name << "\n";
   }
 
   void region(size_t index, const Region& region) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "compiler/epilogue/layout.h"
+#include "compiler/epilogue/operand.h"
 #include "compiler/epilogue/reads.h"
 
 namespace coda {
@@ -18,6 +19,8 @@ class Verifier {
   std::vector<std::string> run() {
     operand("a", e_.a, e_.rows.size());
     operand("b", e_.b, 1);
+    if (!broken_.empty()) return std::move(broken_);  // what follows relies on them
+    expect(can_multiply(e_.operand_dtype(e_.a), e_.operand_dtype(e_.b)), "the operands' types don't go together");
     accumulator();
     for (size_t i = 0; i < e_.regions.size(); ++i) region(e_.regions[i], "region " + std::to_string(i));
     if (!broken_.empty()) return std::move(broken_);  // what follows relies on these
@@ -51,7 +54,6 @@ class Verifier {
     for (size_t i = 0; each_once && i < axes.size(); ++i) each_once = axes[i] == static_cast<int>(i);
     expect(each_once, "operand " + name + " does not use each axis of " + param.name + " once");
     expect(!operand.outer_axes.empty() && least_axes > 0, "operand " + name + " has no outer axis");
-    expect(param.dtype == e_.operand_dtype, "operand " + name + " has another type");
   }
 
   void accumulator() {

@@ -10,9 +10,9 @@ using namespace coda::test;
 namespace {
 
 std::string gemm(const std::string& a, const std::string& b, const std::string& product, const std::string& type,
-                 const std::string& out) {
-  return "kernel gemm(x: " + type + a + ", w: " + type + b + ") -> (y: " + out + "[M, N]) {\n    y = " + product +
-         "\n}\n";
+                 const std::string& out, const std::string& second_type = "") {
+  return "kernel gemm(x: " + type + a + ", w: " + (second_type.empty() ? type : second_type) + b + ") -> (y: " + out +
+         "[M, N]) {\n    y = " + product + "\n}\n";
 }
 
 }  // namespace
@@ -28,6 +28,19 @@ TEST_CASE("host: plain products in every layout and operand type", "[host]") {
       for (const auto [m, n, k] : {std::array<int64_t, 3>{1, 1, 1}, {7, 31, 17}, {129, 65, 3}, {145, 257, 300}}) {
         run_and_check(program, {.sizes = {{"M", m}, {"N", n}, {"K", k}}});
         run_and_check(program, {.sizes = {{"M", m}, {"N", n}, {"K", k}}, .pitch = 3});
+      }
+    }
+  }
+}
+
+TEST_CASE("host: products of 8-bit floats, also of two kinds", "[host]") {
+  for (const auto& [a, b] :
+       {std::pair<const char*, const char*>{"e4m3", "e4m3"}, {"e5m2", "e5m2"}, {"e4m3", "e5m2"}, {"e5m2", "e4m3"}}) {
+    for (const std::string product : {"x @ w.T", "x @ w"}) {
+      const std::string shape = product == "x @ w" ? "[K, N]" : "[N, K]";
+      const HostProgram program = compile_for_host(gemm("[M, K]", shape, product, a, "f32", b));
+      for (const auto [m, n, k] : {std::array<int64_t, 3>{1, 1, 1}, {7, 31, 17}, {145, 257, 300}, {5, 6, 0}}) {
+        run_and_check(program, {.sizes = {{"M", m}, {"N", n}, {"K", k}}});
       }
     }
   }

@@ -26,6 +26,20 @@ std::vector<Sm90Program> sm90_programs() {
       {"gemm_mk", "kernel gemm(a: bf16[K, M], b: bf16[N, K]) -> (d: bf16[M, N]) {\n  d = a.T @ b.T\n}\n", {}},
       {"gemm_mn", "kernel gemm(a: bf16[K, M], b: bf16[K, N]) -> (d: bf16[M, N]) {\n  d = a.T @ b\n}\n", {}},
       {"gemm_f16", "kernel gemm(a: f16[M, K], b: f16[N, K]) -> (d: f32[M, N]) {\n  d = a @ b.T\n}\n", {}},
+      {"fp8",
+       "kernel fp8(a: e4m3[M, K], b: e4m3[N, K], sa: f32[M], sb: f32[N]) -> (d: bf16[M, N]) {\n"
+       "  d = (a @ b.T) * sa * sb\n}\n",
+       {}},
+      {"fp8_fast",
+       "kernel fp8_fast(a: e4m3[M, K], b: e5m2[N, K], s: f32) -> (d: bf16[M, N])\nschedule { promote = 0 } {\n"
+       "  d = (a @ b.T) * s\n}\n",
+       {}},
+      {"fp8_turned", "kernel fp8_turned(a: e5m2[K, M], b: e4m3[K, N]) -> (d: f32[M, N]) {\n  d = a.T @ b\n}\n", {}},
+      {"fp8_swiglu",
+       "kernel fp8_swiglu(a: e4m3[M, K], b: e4m3[2*F, K], s: f32[M]) -> (act: bf16[M, F], amax: f32) {\n"
+       "  let (gate, up) = halves((a @ b.T) * s)\n  let h = silu(gate) * up\n  act = h\n"
+       "  amax = absmax(h, over = (M, F))\n}\n",
+       {}},
       {"bias_gelu", example("bias_gelu"), {}},
       {"gate_up", example("gate_up"), {}},
       {"residual", example("residual"), {}},

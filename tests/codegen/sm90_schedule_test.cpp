@@ -3,6 +3,7 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <regex>
 #include <set>
 
 #include "compiler/codegen/sm90.h"
@@ -141,6 +142,84 @@ TEST_CASE("operands that the product can't take are refused, not read as others"
   CHECK_FALSE(compile_sm90(*epilogue, {}, diagnostics));
   REQUIRE(diagnostics.has_errors());
   CHECK(diagnostics.all()[0].message.find("`x` and `w` are f32") != std::string::npos);
+}
+
+struct Multiplication {
+  int columns, registers, depth;
+  int64_t a, b;  ///< descriptor offsets, in 16 bytes
+  bool clears;
+};
+
+/// Every wgmma of a kernel's code, in order.
+std::vector<Multiplication> multiplications(const std::string& ptx) {
+  static const std::regex pattern(
+      "add\\.s64 a, %rd[0-9]+, ([0-9]+); add\\.s64 b, %rd[0-9]+, ([0-9]+);\\s+wgmma\\.mma_async\\.sync\\.aligned\\.m64n"
+      "([0-9]+)k([0-9]+)\\.f32\\.e[45]m[32]\\.e[45]m[32] \\{([^}]*)\\}, a, b, (pz?), 1, 1;");
+  std::vector<Multiplication> found;
+  for (std::sregex_iterator at(ptx.begin(), ptx.end(), pattern), end; at != end; ++at) {
+    const std::string registers = (*at)[5];
+    found.push_back({std::stoi((*at)[3]), static_cast<int>(std::count(registers.begin(), registers.end(), '%')),
+                     std::stoi((*at)[4]), std::stoll((*at)[1]), std::stoll((*at)[2]), (*at)[6] == "pz"});
+  }
+  return found;
+}
+
+TEST_CASE("sums of 8-bit products are promoted piece by piece, and the pieces cover the tile") {
+  const EpilogueProgram fp8 = lowered("fp8");
+  for (const char* name : {"128x256", "128x128", "pingpong-64x256", "64x128", "16x64"}) {
+    INFO(name);
+    SourceMap sources;
+    Diagnostics diagnostics(sources);
+    Sm90Options options;
+    options.schedule = name;
+    const auto result = compile_sm90(fp8, options, diagnostics);
+    REQUIRE(result);
+    const Sm90Schedule& s = *find_sm90_schedule(name);
+    const std::vector<Multiplication> all = multiplications(result->ptx);
+    // Each 64 rows and 128 columns: four steps of 32 elements along the rows' 128 bytes, the first from nothing.
+    const int pieces = s.row_blocks() * ((s.tile_n + 127) / 128);
+    REQUIRE(all.size() == static_cast<size_t>(4 * pieces));
+    std::set<std::pair<int64_t, int64_t>> places;
+    for (size_t i = 0; i < all.size(); ++i) {
+      const int64_t step = static_cast<int64_t>(i % 4) * 2;
+      CHECK(all[i].clears == (i % 4 == 0));
+      CHECK(all[i].depth == 32);
+      CHECK(all[i].registers == all[i].columns / 2);
+      const int64_t row = (all[i].a - step) / 8, column = (all[i].b - step) / 8;  // a row is 128 bytes
+      CHECK((row % 64 == 0 && column % 8 == 0 && column + all[i].columns <= s.tile_n));
+      if (i % 4 == 0) places.insert({row, column});
+    }
+    CHECK(places.size() == static_cast<size_t>(pieces));
+    int64_t area = 0;
+    for (size_t i = 0; i < all.size(); i += 4) area += 64 * all[i].columns;
+    CHECK(area == int64_t{64} * s.row_blocks() * s.tile_n);
+  }
+}
+
+TEST_CASE("without promotion the tensor cores sum all of the depth") {
+  const std::string text =
+      "kernel k(x: e4m3[M, K], w: e5m2[N, K]) -> (y: bf16[M, N])\nschedule { promote = 0 } {\n  y = x @ w.T\n}\n";
+  const std::string ptx = ptx_of(text);
+  CHECK(ptx.find(".e4m3.e5m2 ") != std::string::npos);
+  const std::vector<Multiplication> all = multiplications(ptx);
+  // The first stage's first step of each 64 rows, outside of the loop.
+  const auto clears = std::count_if(all.begin(), all.end(), [](const Multiplication& m) { return m.clears; });
+  CHECK(all.size() == 8 * static_cast<size_t>(clears));
+}
+
+TEST_CASE("the tile of a promoted product leaves registers for the sums that are not promoted yet") {
+  const EpilogueProgram fp8 = lowered("fp8");
+  const auto names = sm90_schedules_for(fp8, {});
+  CHECK(std::find(names.begin(), names.end(), "pingpong-128x192") == names.end());
+  CHECK(names.front() == "128x256");
+  Sm90Schedule s = *find_sm90_schedule("pingpong-128x192");
+  s.promote = 1;
+  CHECK(check_sm90_schedule(s, 0));
+  s.promote = 2;
+  CHECK(check_sm90_schedule(s, 0));
+  // Half the bytes, twice the rate.
+  CHECK(estimate_sm90_cycles(*find_sm90_schedule("128x256"), {8192, 8192, 8192, 16, 132, 1}) <
+        0.6 * estimate_sm90_cycles(*find_sm90_schedule("128x256"), {8192, 8192, 8192}));
 }
 
 TEST_CASE("approximate functions are for kernels that store 16 bits or fewer") {

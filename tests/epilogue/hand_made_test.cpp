@@ -67,7 +67,8 @@ TEST_CASE("the verifier notices what is broken", "[verify]") {
   CHECK(verify_epilogue(good()).empty());
   const std::vector<std::pair<const char*, std::function<void(EpilogueProgram&)>>> breaks = {
       {"an operand's axis twice", [](EpilogueProgram& e) { e.a.depth_axis = e.a.outer_axes[0]; }},
-      {"another operand type", [](EpilogueProgram& e) { e.operand_dtype = DType::F16; }},
+      {"another operand type",
+       [](EpilogueProgram& e) { e.program.params[static_cast<size_t>(e.a.param)].dtype = DType::F16; }},
       {"no segment", [](EpilogueProgram& e) { e.regions[0].segments.clear(); }},
       {"a segment elsewhere", [](EpilogueProgram& e) { e.regions[0].segments[1] = Dim(7); }},
       {"no granule", [](EpilogueProgram& e) { e.regions[0].granule = 0; }},

@@ -29,6 +29,20 @@ void add_kernel(const EpilogueProgram& epilogue, const std::vector<int>& argumen
   if (epilogue.b.param >= 0) problem.weights[arguments[static_cast<size_t>(epilogue.b.param)]] = depth;
 }
 
+/// Tensor cores keep 13 bits behind the point when they sum products of 8-bit floats: products much smaller than the
+/// sum lose some of theirs. As the roundoff of one more rounding of what is summed; see docs/numerics.md.
+double narrow_sum_roundoff(const Compilation& kernel, const Bindings& dims) {
+  const EpilogueProgram& epilogue = *kernel.epilogue;
+  if (epilogue.is_rowwise() || !kernel.image || kernel.image->target == "host") return 0;
+  if (info(epilogue.operand_dtype(epilogue.a)).bits > 8) return 0;
+  constexpr double kStage = 128;  // summed before they are promoted
+  double summed = kStage;
+  for (const auto& [name, value] : epilogue.program.schedule) {
+    if (name == "promote" && value == 0) summed = static_cast<double>(epilogue.depth.evaluate(dims).value_or(0));
+  }
+  return 0x1p-12 * std::sqrt(std::max(1.0, summed / kStage));
+}
+
 double unit_roundoff(DType dtype) {
   const DTypeInfo& type = info(dtype);
   const bool rounds = type.num_class == NumClass::Real && type.bits <= 16;
@@ -45,6 +59,7 @@ Problem problem_of(const Compilation& compilation, const Bindings& dims) {
     std::vector<int> same;
     for (size_t p = 0; p < params; ++p) same.push_back(static_cast<int>(p));
     add_kernel(*compilation.epilogue, same, dims, problem);
+    problem.kept_roundings.assign(params, narrow_sum_roundoff(compilation, dims));
     return problem;
   }
   const Plan& plan = *compilation.plan;
@@ -53,15 +68,15 @@ Problem problem_of(const Compilation& compilation, const Bindings& dims) {
   for (size_t k = 0; k < plan.kernels.size(); ++k) {
     const PlanKernel& kernel = plan.kernels[k];
     add_kernel(*compilation.kernels[k].epilogue, kernel.arguments, dims, problem);
-    double incoming = 0;
+    double incoming = 0, sum = narrow_sum_roundoff(compilation.kernels[k], dims);
     for (size_t i = 0; i < kernel.arguments.size(); ++i) {
       if (kernel.program.params[i].role == Param::Role::Out) continue;
       incoming = std::max(incoming, after[static_cast<size_t>(kernel.arguments[i])]);
     }
     for (const auto& output : kernel.program.outputs) {
       const auto tensor = static_cast<size_t>(kernel.arguments[static_cast<size_t>(output.param)]);
-      before[tensor] = incoming;
-      after[tensor] = incoming + unit_roundoff(plan.tensors[tensor].dtype);
+      before[tensor] = incoming + sum;
+      after[tensor] = before[tensor] + unit_roundoff(plan.tensors[tensor].dtype);
     }
   }
   for (size_t p = 0; p < params; ++p) problem.kept_roundings[p] = before[p];
