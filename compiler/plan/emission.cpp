@@ -36,14 +36,6 @@ class Emission {
     for (size_t k = 0; k < hosting_.kernels.size(); ++k) emit(static_cast<int>(k));
     remaining_outputs();
     keep_old_values();
-    list_roundings();
-    for (size_t k = 0; k < plan_.kernels.size(); ++k) {
-      for (const int tensor : plan_.kernels[k].arguments) {
-        PlanTensor& t = plan_.tensors[static_cast<size_t>(tensor)];
-        if (t.first_use < 0) t.first_use = static_cast<int>(k);
-        t.last_use = static_cast<int>(k);
-      }
-    }
     return std::move(plan_);
   }
 
@@ -301,21 +293,6 @@ class Emission {
     }
   }
 
-  /// What the plan rounds beyond the program: values kept between kernels in fewer bits than they are computed in.
-  void list_roundings() {
-    for (size_t k = 0; k < plan_.kernels.size(); ++k) {
-      const PlanKernel& kernel = plan_.kernels[k];
-      for (const auto& output : kernel.program.outputs) {
-        const int index = kernel.arguments[static_cast<size_t>(output.param)];
-        const PlanTensor& tensor = plan_.tensors[static_cast<size_t>(index)];
-        if (tensor.param >= 0 || tensor.dtype == DType::F32) continue;
-        plan_.roundings.push_back(tensor.name + " = " + describe(kernel.program, kernel.program.graph, output.value) +
-                                  " is kept in " + std::string(info(tensor.dtype).name) + " after K" +
-                                  std::to_string(k));
-      }
-    }
-  }
-
   void name(Builder& b, int number) {
     b.kernel.program.name = block_.name + "_" + std::to_string(number);
     b.kernel.program.facts = block_.facts;
@@ -347,6 +324,25 @@ class Emission {
 Plan emit_plan(Algebra& algebra, const Program& block, const BlockValues& values, const Hosting& hosting,
                const CostedPlan& costs) {
   return Emission(algebra, block, values, hosting, costs).run();
+}
+
+void settle_plan(Plan& plan) {
+  for (size_t k = 0; k < plan.kernels.size(); ++k) {
+    PlanKernel& kernel = plan.kernels[k];
+    kernel.program.name = plan.name + "_" + std::to_string(k);
+    for (const int index : kernel.arguments) {
+      PlanTensor& tensor = plan.tensors[static_cast<size_t>(index)];
+      if (tensor.first_use < 0) tensor.first_use = static_cast<int>(k);
+      tensor.last_use = static_cast<int>(k);
+    }
+    // Values kept between kernels in fewer bits than they are computed in.
+    for (const auto& output : kernel.program.outputs) {
+      const PlanTensor& tensor = plan.tensors[static_cast<size_t>(kernel.arguments[static_cast<size_t>(output.param)])];
+      if (tensor.param >= 0 || tensor.dtype == DType::F32) continue;
+      plan.roundings.push_back(tensor.name + " = " + describe(kernel.program, kernel.program.graph, output.value) +
+                               " is kept in " + std::string(info(tensor.dtype).name) + " after K" + std::to_string(k));
+    }
+  }
 }
 
 }  // namespace coda

@@ -9,4 +9,7 @@ namespace coda {
 Plan emit_plan(Algebra& algebra, const Program& block, const BlockValues& values, const Hosting& hosting,
                const CostedPlan& costs);
 
+/// Names kernels by their places, and says how long tensors live and what is rounded: once the kernels are final.
+void settle_plan(Plan& plan);
+
 }  // namespace coda

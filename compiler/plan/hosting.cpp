@@ -221,7 +221,18 @@ std::optional<std::vector<NodeId>> Hosting::sides(NodeId gemm) {
     groups.push_back(merged);
   }
   if (groups.size() > 2) return std::nullopt;
-  // Activations first: what is computed, then parameters that are not constant, in declared order.
+  // Activations first: what is computed, then parameters that are not constant, whose rows are those of the most
+  // tensors, in declared order.
+  const auto led = [&](const std::vector<NodeId>& group) {
+    int most = 0;
+    for (const NodeId factor : group) {
+      for (const NamedDim& dim : own(factor)) {
+        const auto leads = [&](const Param& param) { return param.dims.size() > 1 && param.dims[0].name == dim.name; };
+        most = std::max(most, static_cast<int>(std::count_if(block_.params.begin(), block_.params.end(), leads)));
+      }
+    }
+    return most;
+  };
   const auto rank = [&](const std::vector<NodeId>& group) {
     bool computed = false, constant = true;
     int first = static_cast<int>(block_.params.size());
@@ -235,7 +246,7 @@ std::optional<std::vector<NodeId>> Hosting::sides(NodeId gemm) {
       constant = constant && block_.params[static_cast<size_t>(leaf->param)].is_const;
       first = std::min(first, leaf->param);
     }
-    return std::tuple(!computed, constant, first);
+    return std::tuple(!computed, constant, -led(group), first);
   };
   std::sort(groups.begin(), groups.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
   if (!groups.empty() && !summed_only.empty()) {

@@ -5,6 +5,7 @@
 #include "compiler/epilogue/describe.h"
 #include "compiler/plan/check.h"
 #include "compiler/plan/emission.h"
+#include "compiler/plan/merge_passes.h"
 #include "compiler/plan/moves.h"
 #include "compiler/plan/place_early.h"
 #include "compiler/rewrite/engine.h"
@@ -86,8 +87,12 @@ class Search {
       return false;
     }
     plan = emit_plan(algebra_, block_, best.values, *best.hosting, best.costs);
+    std::vector<LawUse> merged;
+    if (options_.rewrites && algebra_.on(kOnePass)) merged = merge_passes(block_, sizes_, options_.machine, plan);
+    settle_plan(plan);
     if (!check_.plan(plan)) return report_wrong_pass(diagnostics);
     report_laws(best, plan);
+    plan.laws.insert(plan.laws.end(), merged.begin(), merged.end());
     report_decisions(best, plan);
     plan.replans = replans_;
     plan.exhausted = exhausted_;
@@ -136,8 +141,18 @@ class Search {
         return subset(set_union(node.dims, node.over), block_.graph[arg].dims);
       });
       if (!product || covering) continue;
-      const double elements = sizes_.elements(node.dims);
-      if (least < 0 || elements < least) least = elements;
+      const auto is_given = [&](NodeId arg) {
+        while (block_.graph[arg].kind == NodeKind::View) arg = block_.graph[arg].args[0];
+        return block_.graph[arg].kind == NodeKind::Input;
+      };
+      std::vector<NodeId> matrices{id};  // and operands that have to be stored
+      for (const NodeId arg : node.args) {
+        if (!is_given(arg) && block_.graph[arg].dims.size() > 1) matrices.push_back(arg);
+      }
+      for (const NodeId matrix : matrices) {
+        const double elements = sizes_.elements(block_.graph[matrix].dims);
+        if (least < 0 || elements < least) least = elements;
+      }
     }
     double most = -1;  // without a GEMM: of everything
     for (const NodeId id : topological(block_.graph, roots)) {

@@ -121,6 +121,7 @@ NodeId Algebra::substitute(NodeId root, const std::map<NodeId, NodeId>& replacem
     std::vector<NodeId> args;
     for (const NodeId arg : node.args) args.push_back(memo.at(arg));
     memo[id] = args == node.args ? id : rebuild(node, std::move(args));
+    if (whole_.contains(id)) whole_.insert(memo[id]);
   }
   return memo.at(root);
 }

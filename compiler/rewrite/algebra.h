@@ -39,6 +39,8 @@ class Algebra {
   NodeId rebuild(const Node& node, std::vector<NodeId> args);
   /// `root` with nodes replaced, everything above them in normal form again.
   NodeId substitute(NodeId root, const std::map<NodeId, NodeId>& replacements);
+  /// A sum of `contraction` is taken of it as it stands: it is computed anyway.
+  void keep_whole(NodeId contraction) { whole_.insert(contraction); }
   /// The normal form of `root` of another graph; `memo` maps what was done already.
   NodeId import(const Graph& source, NodeId root, std::map<NodeId, NodeId>& memo);
 
@@ -84,6 +86,7 @@ class Algebra {
   const Law* dropped_;
   std::vector<LawEntry> log_;
   std::set<std::pair<const Law*, NodeId>> logged_;
+  std::set<NodeId> whole_;
   mutable std::map<NodeId, Sign> signs_;
 };
 

@@ -76,7 +76,8 @@ const Law* find_law(std::string_view name);
 extern const Law kFactorOut, kSeparateSums, kLinearReduction, kNestedSums, kSumOfJoin, kSumOfConstant, kSumOverOne,
     kQuotient, kLinearOp, kCancel, kLikeTerms, kMapInward, kMapOfMap, kPieceOfJoin, kFactorOfReduction;
 extern const Law kMoments, kDistribute, kDistributeToHit, kReassociate, kBinarise, kExponentialRatio, kHomogeneous;
-extern const Law kPlaceEarly, kColumnFactor, kSplitReduction, kAccumulatorInput, kRecompute, kPairing, kRegions;
+extern const Law kPlaceEarly, kColumnFactor, kSplitReduction, kAccumulatorInput, kRecompute, kPairing, kRegions,
+    kOnePass;
 
 /// A law at work: `witness` is the value that shows it, so that a log can be cut down to what a plan contains.
 struct LawEntry {

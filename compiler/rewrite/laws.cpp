@@ -10,12 +10,17 @@ extern const Law kCommuted, kTransposed, kCommonSubexpression;
 
 std::span<const Law* const> law_table() {
   static const Law* const table[] = {
-      &kCommuted,    &kTransposed,  &kCommonSubexpression, &kFactorOut,      &kSeparateSums,     &kLinearReduction,
-      &kNestedSums,  &kSumOfJoin,   &kSumOfConstant,       &kSumOverOne,     &kQuotient,         &kLinearOp,
-      &kCancel,      &kLikeTerms,   &kMapInward,           &kMapOfMap,       &kPieceOfJoin,      &kMoments,
-      &kDistribute,  &kReassociate, &kDistributeToHit,     &kBinarise,       &kExponentialRatio, &kFactorOfReduction,
-      &kHomogeneous, &kPlaceEarly,  &kColumnFactor,        &kSplitReduction, &kAccumulatorInput, &kRecompute,
-      &kPairing,     &kRegions,
+      &kCommuted,       &kTransposed,       &kCommonSubexpression,
+      &kFactorOut,      &kSeparateSums,     &kLinearReduction,
+      &kNestedSums,     &kSumOfJoin,        &kSumOfConstant,
+      &kSumOverOne,     &kQuotient,         &kLinearOp,
+      &kCancel,         &kLikeTerms,        &kMapInward,
+      &kMapOfMap,       &kPieceOfJoin,      &kMoments,
+      &kDistribute,     &kReassociate,      &kDistributeToHit,
+      &kBinarise,       &kExponentialRatio, &kFactorOfReduction,
+      &kHomogeneous,    &kPlaceEarly,       &kColumnFactor,
+      &kSplitReduction, &kAccumulatorInput, &kRecompute,
+      &kPairing,        &kRegions,          &kOnePass,
   };
   return table;
 }

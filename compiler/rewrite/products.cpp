@@ -118,7 +118,7 @@ NodeId Algebra::connected(std::vector<NodeId> rest, const std::vector<NamedDim>&
   }
 
   const Node node = graph_[rest[0]];
-  if (node.kind == NodeKind::Contract && !node.over.empty() && on(kNestedSums)) {
+  if (node.kind == NodeKind::Contract && !node.over.empty() && on(kNestedSums) && !whole_.contains(rest[0])) {
     const NodeId whole = product(node.args, set_union(over, node.over), span);
     return note(kNestedSums, whole, {{"x", rest[0]}}, span);
   }

@@ -16,13 +16,18 @@ struct Opened {
   std::vector<NamedDim> over;
 };
 
+bool is_sum(const Algebra& algebra, NodeId id) {
+  const Node& node = algebra.graph()[id];
+  return node.kind == NodeKind::Contract && !node.over.empty();
+}
+
 std::vector<Opened> ways_to_open(const Algebra& algebra, NodeId id) {
   const Node& node = algebra.graph()[id];
   std::vector<Opened> ways;
   if (node.args.size() > 2 && !algebra.covering(node)) ways.push_back({kNoNode, node.args, node.over});
   if (algebra.is_gemm(id) && ways.empty()) return ways;
   for (size_t i = 0; i < node.args.size(); ++i) {
-    if (!algebra.is_gemm(node.args[i])) continue;
+    if (!is_sum(algebra, node.args[i])) continue;
     const Node& inner = algebra.graph()[node.args[i]];
     std::vector<NodeId> factors = node.args;
     factors.erase(factors.begin() + static_cast<ptrdiff_t>(i));
@@ -56,6 +61,7 @@ std::vector<NodeId> hits(LawContext& context, NodeId id, bool later) {
       const Node z = algebra.graph()[other];
       auto rest = minus(opened.factors, z.args);
       if (!rest || !subset(z.over, opened.over) || meet(all_dims(algebra.graph(), *rest), z.over)) continue;
+      if (rest->empty()) algebra.keep_whole(other);  // or the normal form would open it again
       rest->push_back(other);
       const Node node = algebra.graph()[id];
       const NodeId result = algebra.product(*rest, difference(opened.over, z.over), node.span);
@@ -77,7 +83,7 @@ std::vector<Alternative> reassociate(LawContext& context, NodeId id) {
   for (const NodeId hit : hits(context, id, false)) ways.push_back({hit, {}});
   const auto& args = algebra.graph()[id].args;
   const bool statistic =
-      !algebra.is_gemm(id) && std::any_of(args.begin(), args.end(), [&](NodeId arg) { return algebra.is_gemm(arg); });
+      !algebra.is_gemm(id) && std::any_of(args.begin(), args.end(), [&](NodeId arg) { return is_sum(algebra, arg); });
   if (!statistic) return ways;
   ways.push_back({id, {}});
   for (const NodeId hit : hits(context, id, true)) ways.push_back({hit, {}});
