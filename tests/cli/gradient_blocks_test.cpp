@@ -122,14 +122,14 @@ void check(const std::string& name, const Bindings& dims) {
 
 TEST_CASE("layers and their backwards, run one after the other, give the gradient") {
   const Bindings heads{{"D", 22}, {"A", 19}, {"F", 13}, {"Hq", 3}}, plain{{"D", 22}, {"A", 19}, {"F", 13}, {"N", 9}};
-  for (const int64_t rows : {7, 1}) {
-    for (const auto& [name, sizes] :
-         {std::pair("llama", heads), {"qwen3", heads}, {"gemma2", plain}, {"gpt2", plain}}) {
-      Bindings dims = sizes;
-      dims["T"] = rows;
-      check(name, dims);
-    }
+  for (const auto& [name, sizes] : {std::pair("llama", heads), {"qwen3", heads}, {"gemma2", plain}, {"gpt2", plain}}) {
+    Bindings dims = sizes;
+    dims["T"] = 7;
+    check(name, dims);
   }
+  Bindings dims = plain;
+  dims["T"] = 1;
+  check("gpt2", dims);
 }
 
 TEST_CASE("both directions in one plan give the gradient") {
