@@ -17,5 +17,7 @@ for tokens in 8192 256 64 16; do  # tools/bench_blocks.py
   build_one llama_block llama_block.coda llama "T$tokens" --dim T=$tokens --dim D=4096 --dim A=4096 --dim F=14336 \
     --dim Hq=32 --dim Hkv=8 --dim Dh=128
 done
+build_one llama_grad llama_block.coda llama_grad T8192 --dim T=8192 --dim D=4096 --dim A=4096 --dim F=14336 --dim Hq=32 \
+  --dim Hkv=8 --dim Dh=128  # tools/bench_backward.py
 each_example build_one
 echo "$(ls "$folder/programs" | wc -l) programs, $(du -sh --apparent-size "$folder/programs" | cut -f1)"

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Times forward and backward of a Llama-3 layer without its attention (llama_grad of examples/llama_block.coda) as coda
+derives and plans it, in one CUDA graph, against
+
+  bare     its twelve GEMMs alone in cuBLAS (torch.matmul), in one CUDA graph, outputs in bf16 as PyTorch stores them
+  compile  torch.compile of the same formula and its autograd, each in CUDA graphs where PyTorch makes them
+
+in pairs of bursts as bench_gpu.py does. Before that, every output and gradient is compared whole with f64, and so are
+PyTorch's own in bf16: coda's error must not exceed twice theirs. Needs the folder made by
+`tools/package.sh --programs` and torch.
+"""
+import argparse
+import json
+import os
+import pathlib
+import sys
+import threading
+
+import torch
+
+import bench_blocks
+import bench_gpu
+from bench_blocks import formula, graph_of
+from bench_gpu import Timer, beat, normal, pairs, summary
+
+WRT = ("x", "attn", "wo", "g1", "w_gate_up", "w_down", "g2", "wqkv")
+
+
+def make(d):
+    """The tensors of one set, by parameter name: the layer's inputs, gradients of its outputs, what is written."""
+    inputs, outputs = bench_blocks.make(d)
+    given = {"d_" + name: normal(*tensor.shape) for name, tensor in outputs.items()}
+    return inputs, given, dict(outputs, **{"d_" + name: torch.empty_like(inputs[name]) for name in WRT})
+
+
+def autograd(block, inputs, given):
+    """{name: tensor} of outputs and gradients."""
+    leaves = {k: (v.detach().requires_grad_() if k in WRT else v) for k, v in inputs.items()}
+    outputs = block(**leaves)
+    gradients = torch.autograd.grad([outputs[k[2:]] for k in given], [leaves[k] for k in WRT], list(given.values()))
+    return dict({k: v.detach() for k, v in outputs.items()}, **{"d_" + k: g for k, g in zip(WRT, gradients)})
+
+
+def check(block, inputs, given, written, replay):
+    """{tensor: (coda's error, PyTorch's error)}, relative to f64."""
+    for tensor in written.values():
+        tensor.fill_(float("nan"))
+    replay()
+    torch.cuda.synchronize()
+    theirs = autograd(block, inputs, given)
+    wide = autograd(block, {k: v.double() for k, v in inputs.items()}, {k: v.double() for k, v in given.items()})
+    errors = {}
+    for name, want in wide.items():
+        error = lambda got: ((got.double() - want).norm() / want.norm()).item()
+        errors[name] = (error(written[name]), error(theirs[name]))
+    bad = [f"{name}: {a:.2e}, PyTorch's {b:.2e}" for name, (a, b) in errors.items() if not a <= 2 * b]
+    if bad:
+        raise AssertionError("; ".join(bad))
+    return errors
+
+
+def products(d):
+    """(M, N, K, how operands lie) of the layer's twelve: forward a @ w.T, gradients of inputs dz @ w, of weights dz.T @ a."""
+    layer = ((d["D"], d["A"]), (2 * d["F"], d["D"]), (d["D"], d["F"]), ((d["Hq"] + 2 * d["Hkv"]) * d["Dh"], d["D"]))
+    return [(kind, n, k) for kind in ("y", "da", "dw") for n, k in layer]
+
+
+def bare(d):
+    T, work = d["T"], []
+    for kind, n, k in products(d):
+        a, w, z = normal(T, k), normal(n, k, scale=k ** -0.5), normal(T, n)
+        left, right = {"y": (a, w.t()), "da": (z, w), "dw": (z.t(), a)}[kind]
+        work.append((left, right, torch.empty(left.shape[0], right.shape[1], dtype=a.dtype, device=a.device)))
+
+    def run():
+        for left, right, out in work:
+            torch.matmul(left, right, out=out)
+    return graph_of(run)
+
+
+def run_case(kernel, d, args):
+    beat("set-up")
+    block = formula(d)
+    sets = [make(d) for _ in range(2)]
+    ours = [kernel.record(**inputs, **given, **written) for inputs, given, written in sets]
+    flop = 3 * sum(2.0 * d["T"] * n * k for kind, n, k in products(d) if kind == "y")
+    result = dict(dims=d, workspace=kernel.workspace_bytes(**sets[0][0], **sets[0][1], **sets[0][2]))
+    beat("f64")
+    result["errors"] = check(block, *sets[0], ours[0])
+    torch.cuda.empty_cache()
+    peers = {"bare": [bare(d) for _ in range(2)]}
+    if args.compile:
+        beat("torch.compile")
+        bench_gpu.heartbeat[0] += 200  # compiling takes its time
+        compiled = torch.compile(block, mode=args.compile, dynamic=False)
+        peers["compile"] = [graph_of(lambda inputs=inputs, given=given: autograd(compiled, inputs, given))
+                            for inputs, given, _ in sets]
+    ours = Timer(ours)
+    ours.calibrate()
+    for name, functions in peers.items():
+        base = Timer(functions)
+        base.calibrate()
+        for _ in range(3):
+            beat(name + " warm-up")
+            base.burst()
+        result[name] = summary(*pairs(Timer.burst, base, ours, args.rounds, name), flop)
+        print(f"  {name:<8} {result[name]['cublas_tflops']:6.0f} coda {result[name]['coda_tflops']:6.0f} TFLOP/s "
+              f"({result[name]['coda_ms']:.3f} ms)  ratio {result[name]['ratio']:.3f} "
+              f"[{result[name]['ratio_low']:.3f} {result[name]['ratio_high']:.3f}]", flush=True)
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dist", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent)
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--compile", default="", help="mode of torch.compile, e.g. default; without: not timed")
+    parser.add_argument("--json", type=pathlib.Path)
+    args = parser.parse_args()
+    threading.Thread(target=bench_gpu.watchdog, daemon=True).start()
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+    torch.manual_seed(1)
+    os.environ["CODA_LIBRARY"] = str(args.dist / "lib" / "libcoda.so")
+    sys.path.insert(0, str(args.dist))
+    import coda
+    d = dict(T=8192, D=4096, A=4096, F=14336, Hq=32, Hkv=8, Dh=128)
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; forward and backward, T=8192; errors coda/PyTorch; "
+          "ratio = peer's time / coda's", flush=True)
+    kernel = coda.load(args.dist / "programs" / "llama_grad.T8192.coda.bin").prepare(0)
+    result = run_case(kernel, d, args)
+    print("  errors " + " ".join(f"{k} {a:.1e}/{b:.1e}" for k, (a, b) in result["errors"].items()))
+    print(f"  workspace {result['workspace'] / 1e9:.2f} GB", flush=True)
+    if args.json:
+        args.json.write_text(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()
