@@ -391,11 +391,16 @@ Val HostTile::accumulator(const Coord& row, const Coord& column, Val predicate) 
     return {{local_row, number(host_pitch(width_))}, {local + first}};
   };
   llvm::Type* real = builder_.getFloatTy();
+  // Segments nearer than a tile is wide: a column is in the one that begins last before it.
+  std::optional<size_t> holder;
   for (size_t s = 0; s < segments.size(); ++s) {
     const Coord local = column - Coord::of(segments[s]) - column_start_;
-    if (space_.inside(local, Dim(0), Dim(width_)) == Answer::Yes) {
-      return val_of(memory_->load(argument(0), real, axes(s, local), nullptr));
-    }
+    if (space_.inside(local, Dim(0), Dim(width_)) != Answer::Yes) continue;
+    if (!holder || (segments[s] - segments[*holder]).constant().value_or(-1) > 0) holder = s;
+  }
+  if (holder) {
+    const Coord local = column - Coord::of(segments[*holder]) - column_start_;
+    return val_of(memory_->load(argument(0), real, axes(*holder, local), nullptr));
   }
   if (!predicate) {
     evaluator().fail("column " + space_.to_text(column) + " of the product is not known to be in the tile");
@@ -406,7 +411,8 @@ Val HostTile::accumulator(const Coord& row, const Coord& column, Val predicate) 
   for (size_t s = 0; s < segments.size(); ++s) {
     const Coord local = column - Coord::of(segments[s]) - column_start_;
     if (space_.inside(local, Dim(0), Dim(width_)) == Answer::No) continue;
-    const Val here = evaluator().within(local, Dim(0), Dim(width_), predicate);
+    Val here = evaluator().within(local, Dim(0), Dim(width_), predicate);
+    here = evaluator().within(column - Coord::of(segments[s]), Dim(0), epilogue_.regions[region_].extent, here);
     const Val found = val_of(memory_->load(argument(0), real, axes(s, local), value_of(here)));
     value = emitter().select(here, found, value);
   }

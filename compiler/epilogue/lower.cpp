@@ -9,7 +9,6 @@
 #include "compiler/epilogue/normalise.h"
 #include "compiler/epilogue/refusals.h"
 #include "compiler/epilogue/rowwise.h"
-#include "compiler/epilogue/stored.h"
 #include "dsl/diagnostics.h"
 
 namespace coda {
@@ -138,7 +137,6 @@ class Lowerer {
       }
       in_tile.push_back(rows && columns);
     }
-    StoredValues stored(source_, l.graph, values, in_tile, out_.laws);
     bool good = true;
     for (size_t i = 0; i < values.size(); ++i) {
       const int param = source_.outputs[i].param;
@@ -170,7 +168,7 @@ class Lowerer {
         unit.value = l.reindexer.at(values[i], l.roles.row_alias);
         good = settle(l, std::move(unit), units_) && good;
       } else if (unit.columns.empty()) {
-        const NodeId value = l.reindexer.at(stored.in_statistics(values[i]), l.roles.row_alias);
+        const NodeId value = l.reindexer.at(values[i], l.roles.row_alias);
         FinishStore store{.param = param,
                           .value = value,
                           .scope = rows.empty() ? StatScope::All : StatScope::Row,
@@ -178,7 +176,7 @@ class Lowerer {
         good = add_row_finish(l, out_, std::move(store), unit, units_) && good;
       } else {
         unit.use = Unit::Use::ColumnFinish;
-        unit.value = l.reindexer.at(stored.in_statistics(values[i]), l.roles.row_alias);
+        unit.value = l.reindexer.at(values[i], l.roles.row_alias);
         good = settle(l, std::move(unit), units_) && good;
       }
     }

@@ -5,7 +5,6 @@
 #include "compiler/epilogue/describe.h"
 #include "compiler/epilogue/inout.h"
 #include "compiler/epilogue/rowwise_roles.h"
-#include "compiler/epilogue/stored.h"
 #include "compiler/epilogue/unit.h"
 #include "dsl/diagnostics.h"
 
@@ -44,12 +43,11 @@ class RowLowerer {
   NamedDim bound(const NamedDim& dim) const { return {dim.name, dim.extent.substitute(source_.bound)}; }
 
   void make_pieces(const std::vector<NodeId>& values) {
-    StoredValues stored(source_, graph_, values, std::vector<bool>(values.size(), true), out_.laws);
     for (size_t i = 0; i < values.size(); ++i) {
       const auto& output = source_.outputs[i];
       const Param& target = source_.params[static_cast<size_t>(output.param)];
       RowPiece piece{.param = output.param, .dims = {}, .index = {}, .name = target.name, .span = {}};
-      piece.value = reindexer_.at(stored.in_statistics(values[i]), {});
+      piece.value = reindexer_.at(values[i], {});
       piece.span = own_span(source_, graph_[values[i]].span, own_span(source_, output.span, target.span));
       for (const NamedDim& dim : target.dims) {
         piece.dims.push_back(bound(dim));

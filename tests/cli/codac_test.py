@@ -2,9 +2,11 @@
 
 Run as: codac_test.py CODAC SOURCE_DIR [unittest arguments]
 """
+import itertools
 import json
 import os
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -180,9 +182,10 @@ class Commands(unittest.TestCase):
 
     def test_grad(self):
         for example in EXAMPLES:
-            for direction in ("both", "whole"):
-                with self.subTest(example=example.name, direction=direction):
-                    derived = self.expect(codac("grad", example, "--direction", direction), 0, "block ", " d_")
+            names = re.findall(r"^(?:kernel|block) (\w+)", example.read_text(), re.MULTILINE)
+            for name, direction in itertools.product(names, ("both", "whole")):
+                with self.subTest(example=example.name, name=name, direction=direction):
+                    derived = self.expect(codac("grad", example, name, "--direction", direction), 0, "block ", " d_")
                     path = self.tmp / "derived.coda"
                     path.write_text(derived.stdout)
                     self.expect(codac("check", path), 0)

@@ -65,7 +65,7 @@ class RowwiseGrower {
       const char* types[] = {"f32", "bf16", "f16", "e4m3", "e5m2"};
       const std::string name = "y" + std::to_string(i);
       outputs_ += (i > 0 ? ", " : "") + name + ": " + types[pick(0, 4)] + "[" + dims_ + "]";
-      stores_ += "    " + name + " = z + " + expression(3) + "\n";
+      stores_ += "    " + name + (chance(25) ? " = z\n" : " = z + " + expression(3) + "\n");
     }
     if (chance(50)) {
       outputs_ += ", r: f32[" + rows_ + "]";
@@ -129,8 +129,8 @@ class RowwiseGrower {
         return "silu(" + sub() + ")";
     }
   }
-  /// No stored value: the statistics of those are of what was stored, and the reference does not round.
-  std::string inner() { return "(0.75 * z + " + expression(2) + ")"; }
+  /// Of z itself too, which an output may store rounded.
+  std::string inner() { return pick(0, 2) ? "(0.75 * z + " + expression(2) + ")" : "z"; }
 
   std::mt19937 random_;
   std::string parameters_, lets_, dims_, rows_, last_, outputs_, stores_;

@@ -120,8 +120,11 @@ class Grower {
 
   void add_statistics() {
     const char* const reductions[] = {"sum", "mean", "max", "min", "absmax", "logsumexp"};
-    // Of no stored value: the statistics of those are of what was stored, and the reference does not round.
-    const auto reduced = [&] { return RandomExpression{"(0.75 * " + leaves_[0] + " + $)", {expression(3)}}; };
+    // Of the accumulator too, which an output may store rounded.
+    const auto reduced = [&] {
+      return chance(30) ? RandomExpression{leaves_[0], {}}
+                        : RandomExpression{"(0.75 * " + leaves_[0] + " + $)", {expression(3)}};
+    };
     if (chance(50)) {
       kernel_.stores.push_back(
           {"r: f32[M]", "r = " + any_of(reductions) + "(", ", over = (" + dims_ + "))", reduced()});

@@ -1,0 +1,60 @@
+// Kernels that once gave wrong numbers, each with its whole kind: run on the host and compared with the reference.
+#include <catch2/catch.hpp>
+
+#include "tests/cli/run_block.h"
+
+using namespace coda;
+using namespace coda::testing;
+
+namespace {
+
+void check(const std::string& text, const Bindings& dims) {
+  const BlockRun run = run_block(text, dims, 7);
+  std::string sizes;
+  for (const auto& [name, value] : dims) sizes += " " + name + "=" + std::to_string(value);
+  INFO(text << sizes << "\n" << run.message);
+  CHECK(run.compiled);
+  CHECK(run.right);
+}
+
+}  // namespace
+
+TEST_CASE("a statistic is of the value that the program names, whatever type an output stores it in") {
+  for (const char* type : {"f32", "bf16", "f16", "e4m3", "e5m2"}) {
+    for (const char* reduction : {"sum", "max", "absmax", "logsumexp"}) {
+      const std::string y = std::string("(y: ") + type + "[M, N], r: f32[M], c: f32[N])";
+      const std::string stores =
+          std::string("  y = z\n  r = ") + reduction + "(z, over = N)\n  c = " + reduction + "(z, over = M)\n}\n";
+      check("kernel k(x: bf16[M, K], w: bf16[N, K]) -> " + y + " {\n  let z = x @ w.T\n" + stores,
+            {{"M", 19}, {"K", 16}, {"N", 23}});
+      check("kernel k(x: f32[M, N]) -> " + y + " {\n  let z = 0.7 * x\n" + stores, {{"M", 19}, {"N", 23}});
+    }
+  }
+}
+
+TEST_CASE("parts of a product meet in one element, however near they are") {
+  for (const int64_t n : {1, 7, 8, 16, 40, 64, 65, 128, 300}) {
+    const std::string fixed = " where N = " + std::to_string(n);
+    for (const std::string& where : {std::string(), fixed}) {
+      const Bindings dims = where.empty() ? Bindings{{"M", 9}, {"K", 16}, {"N", n}} : Bindings{{"M", 9}, {"K", 16}};
+      const std::string head = "kernel k(x: bf16[M, K], w: bf16[2*N, K]) -> (y: bf16[M, N])" + where + " {\n";
+      check(head + "  let (p, q) = halves(x @ w.T)\n  y = p - 2*q\n}\n", dims);
+      check(head + "  let (p, q) = halves(x @ w.T)\n  y = q * p\n}\n", dims);
+      check(head + "  let (p, q) = pairs(x @ w.T)\n  y = p - 2*q\n}\n", dims);
+    }
+    check("kernel k(x: bf16[M, K], w: bf16[3*N, K]) -> (y: bf16[M, N])" + fixed +
+              " {\n  let (p, q, r) = split(x @ w.T, N, N, N)\n  y = r - 2*q + 3*p\n}\n",
+          {{"M", 9}, {"K", 16}});
+  }
+}
+
+TEST_CASE("rotations of a part of the columns") {
+  for (const int64_t rotary : {2, 8, 16, 30}) {
+    for (const int64_t rest : {0, 2, 34}) {
+      check(
+          "kernel k(x: bf16[M, K], w: bf16[N, K], c: f32[M, R], s: f32[M, R]) -> (y: bf16[M, N]) {\n"
+          "  y = rope_partial(x @ w.T, c, s)\n}\n",
+          {{"M", 9}, {"K", 16}, {"R", rotary / 2}, {"N", rotary + rest}});
+    }
+  }
+}
