@@ -25,4 +25,8 @@ bool fits_in_extent(const Dim& left, const Dim& right);
 /// extent / parts if that is, or may be, exact; reports at `span` otherwise.
 std::optional<Dim> exact_quotient(Context& context, Span span, const Dim& extent, const Dim& parts);
 
+/// Adds the fact that `dim` is not negative, unless that is certain or known: checked where sizes are bound, else at
+/// launch.
+void require_not_negative(Context& context, const Dim& dim, Span span);
+
 }  // namespace coda

@@ -102,14 +102,17 @@ void bind_facts(Context& context) {
   }
 }
 
+void report_broken(Context& context, const DimFact& fact) {
+  auto symbols = fact.left.symbols();
+  symbols.merge(fact.right.symbols());
+  const std::string values = spelled(context.program.bound, symbols);
+  context.report(DiagId::E0236, fact.span, {spelled(fact), values.empty() ? "for any size" : "for " + values});
+}
+
 void check_bound(Context& context) {
   const Program& program = context.program;
   for (const DimFact& fact : program.facts) {
-    if (holds(fact, program.bound).value_or(true)) continue;
-    auto symbols = fact.left.symbols();
-    symbols.merge(fact.right.symbols());
-    const std::string values = spelled(program.bound, symbols);
-    context.report(DiagId::E0236, fact.span, {spelled(fact), values.empty() ? "for any size" : "for " + values});
+    if (!holds(fact, program.bound).value_or(true)) report_broken(context, fact);
   }
   for (const Param& param : program.params) {
     for (const NamedDim& dim : param.dims) {
@@ -147,6 +150,22 @@ void check_determined(Context& context) {
 }
 
 }  // namespace
+
+void require_not_negative(Context& context, const Dim& dim, Span span) {
+  DimFact fact{Dim(), Dim(), std::nullopt, "<=", span};
+  for (const auto& [monomial, coefficient] : dim.monomials()) {
+    (coefficient < 0 ? fact.left : fact.right) =
+        (coefficient < 0 ? fact.left - monomial * Dim(coefficient) : fact.right + monomial * Dim(coefficient));
+  }
+  if (fact.left.is_zero()) return;  // symbols are not negative
+  Program& program = context.program;
+  const bool known = std::any_of(program.facts.begin(), program.facts.end(), [&](const DimFact& other) {
+    return other.left == fact.left && other.right == fact.right && other.relation == fact.relation && !other.modulus;
+  });
+  if (known) return;
+  if (!holds(fact, program.bound).value_or(true)) report_broken(context, fact);
+  program.facts.push_back(std::move(fact));
+}
 
 void elaborate_facts(Context& context, Scope& scope, const ast::Routine& routine, const ElaborateRequest& request) {
   read_facts(context, scope, routine);

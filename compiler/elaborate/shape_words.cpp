@@ -2,6 +2,7 @@
 
 #include "compiler/elaborate/calls.h"
 #include "compiler/elaborate/cut_words.h"
+#include "compiler/elaborate/extents.h"
 #include "compiler/elaborate/join_words.h"
 #include "compiler/elaborate/matmul.h"
 
@@ -42,6 +43,13 @@ Value view_dim(Context& context, const Value& value, size_t position, const std:
   Value result = value;
   result.span = span;
   const ValueDim replaced = value.dims[position];
+  // What is not certain of the extents becomes a fact, so that no launch reads beside the tensor.
+  Dim end = map.offset + Dim(1);
+  for (const AffineMap::Term& term : map.terms) {
+    require_not_negative(context, term.dim.extent, span);
+    end = end + term.stride * (term.dim.extent - Dim(1));
+  }
+  require_not_negative(context, replaced.dim.extent - end, span);
   const auto at = result.dims.erase(result.dims.begin() + static_cast<ptrdiff_t>(position));
   std::vector<ValueDim> made;
   for (const NamedDim& part : parts) made.push_back({part, replaced.origin});

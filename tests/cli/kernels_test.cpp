@@ -1,6 +1,7 @@
 // Kernels that once gave wrong numbers, each with its whole kind: run on the host and compared with the reference.
 #include <catch2/catch.hpp>
 
+#include "runtime/kernel.h"
 #include "tests/cli/run_block.h"
 
 using namespace coda;
@@ -57,4 +58,23 @@ TEST_CASE("rotations of a part of the columns") {
           {{"M", 9}, {"K", 16}, {"R", rotary / 2}, {"N", rotary + rest}});
     }
   }
+}
+
+TEST_CASE("a part that leaves its dimension is refused, by the compiler or before a launch") {
+  const std::string text =
+      "kernel k(x: bf16[M, N]) -> (y: bf16[M, A]) {\n  let (a, b) = split(x, A, N - A)\n  y = a\n}\n";
+  check(text, {{"M", 3}, {"N", 16}, {"A", 9}});
+  check(text, {{"M", 3}, {"N", 16}, {"A", 16}});
+  const BlockRun bound = run_block(text, {{"M", 3}, {"N", 16}, {"A", 40}}, 1);
+  CHECK_FALSE(bound.compiled);
+  CHECK(bound.message.find("`A <= N` does not hold for A = 40, N = 16") != std::string::npos);
+
+  CompileRequest request{.path = "k.coda", .text = text, .target = "host"};
+  Compilation compilation = compile(request);
+  REQUIRE(compilation.ok());
+  auto kernel = prepare(std::make_shared<const Image>(*compilation.take_image()), kHostDevice);
+  REQUIRE(kernel.ok());
+  auto x = HostTensor::create(DType::BF16, {3, 16}), y = HostTensor::create(DType::BF16, {3, 40});
+  const Argument arguments[] = {x->view(), y->view()};
+  CHECK((*kernel)->launch(arguments, nullptr).message().find("requires A <= N, but A = 40") != std::string::npos);
 }
