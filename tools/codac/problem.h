@@ -12,8 +12,8 @@ struct Problem {
   std::map<int, int64_t> weights;  ///< parameters that are the second operand of a product, and its depth
   int64_t depth = 0;               ///< of all products that follow one another, in all
   double flops = 0;
-  /// By parameter: the unit roundoffs of tensors kept between kernels on the way to it, along the worst path, and of sums
-  /// that tensor cores keep with few bits.
+  /// By parameter: the unit roundoffs of tensors kept between kernels on the way to it, along the worst path, and of
+  /// sums that tensor cores keep with few bits.
   std::vector<double> kept_roundings;
   const Plan* plan = nullptr;  ///< of a block; the compilation's
 };

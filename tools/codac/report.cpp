@@ -109,7 +109,8 @@ std::string explain_kernel(const EpilogueProgram& epilogue, const Bindings& dims
     out += line("pass", (rows.empty() ? "one row" : "rows " + join(rows)) + "; f32 arithmetic");
     for (const Region& region : epilogue.regions) out += line("walk", region.extent.text() + " columns of a row");
   } else {
-    const std::string a(info(epilogue.operand_dtype(epilogue.a)).name), b(info(epilogue.operand_dtype(epilogue.b)).name);
+    const std::string a(info(epilogue.operand_dtype(epilogue.a)).name),
+        b(info(epilogue.operand_dtype(epilogue.b)).name);
     out += line("gemm", "rows " + join(rows) + ", columns " + epilogue.column.extent.text() + ", depth " +
                             epilogue.depth.text() + "; " + (a == b ? a : a + " by " + b) + " in, f32 accumulation");
     for (const Region& region : epilogue.regions) out += line("region", region_line(region));
