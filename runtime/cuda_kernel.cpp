@@ -104,7 +104,7 @@ Status CudaKernel::admit(std::span<const Argument> arguments, const Binding& bin
     if (binding.region_columns[i] > kMost)
       return too_large(image().region_columns[i].text(), binding.region_columns[i]);
   }
-  if (binding.tiles > kMost) return too_large("the number of tiles", binding.tiles);
+  if (binding.tiles > kMost / image().split) return too_large("the number of tiles", binding.tiles);
   for (size_t i = 0; i < arguments.size(); ++i) {
     const auto* view = std::get_if<TensorView>(&arguments[i]);
     for (int axis = 0; view && axis < view->shape.size(); ++axis) {
@@ -141,7 +141,7 @@ int64_t CudaKernel::grid(const Binding& binding) const {
   // outputs that don't depend on any tile.
   const int64_t cluster = image().cluster;
   const int64_t most = std::max<int64_t>(device_.sm_count() / cluster * image().ctas_per_sm, 1);
-  return std::clamp<int64_t>(binding.tiles / cluster, 1, most) * cluster;
+  return std::clamp<int64_t>(binding.tiles / cluster * image().split, 1, most) * cluster;
 }
 
 Status CudaKernel::launch(std::span<const Argument> arguments, void* stream, Workspace) {
@@ -159,13 +159,6 @@ Status CudaKernel::launch(std::span<const Argument> arguments, void* stream, Wor
 Status CudaKernel::enqueue(std::span<const Argument> arguments, Binding& binding, void* stream_handle) {
   thread_local std::vector<CuTensorMap> block;
   if (!binding.has_output) return {};
-  // Statistics are finished by the last tile: without one nobody would store them.
-  const bool has_mainloop = !image().tensor_maps.empty();
-  if (has_mainloop && binding.tiles == 0 && !image().workspaces.empty()) {
-    return {Code::Unsupported, "a statistic of '" + image().name +
-                                   "' is over no rows or no columns, which its GPU code can't finish: leave the launch "
-                                   "out, or run it on the host"};
-  }
   const ContextScope scope(device_);
   if (!scope.status().ok()) return scope.status();
   const auto stream = static_cast<CuStream>(stream_handle);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Times coda's kernels against cuBLAS (torch.matmul) doing the GEMM alone, in one process on one GPU; kernels without a
-GEMM against torch's copy of as many bytes as they read and write.
+"""Times coda's kernels against cuBLAS (torch.matmul; torch._scaled_mm for 8-bit operands) doing the GEMM alone, in one
+process on one GPU; kernels without a GEMM against torch's copy of as many bytes as they read and write.
 
 A pair of bursts is one of cuBLAS and one of coda, in the order cuBLAS, coda, coda, cuBLAS, so that a drift of clock or
 temperature cancels; the ratio of a pair is cuBLAS's time over coda's. "Hot" are bursts of at least 45 ms back to back,
@@ -110,6 +110,35 @@ def qkv(d):
     return dict(h=h, w=w, rstd=rstd, cos=cos, sin=sin), outputs, expected
 
 
+def narrow(*shape, scale=1.0):
+    return normal(*shape, scale=scale, dtype=torch.float32).to(torch.float8_e4m3fn)
+
+
+def fp8_gemm(d):
+    x, w = narrow(d["M"], d["K"]), narrow(d["N"], d["K"])
+    sx, sw = torch.rand(d["M"], device=DEVICE) + 0.5, (torch.rand(d["N"], device=DEVICE) + 0.5) * d["K"] ** -0.5
+    outputs = dict(y=torch.empty(d["M"], d["N"], device=DEVICE, dtype=torch.bfloat16))
+
+    def expected(r):
+        picked = x.view(torch.uint8)[r].view(torch.float8_e4m3fn).float()
+        wide = torch.cat([picked.double() @ part.float().double().t() for part in w.split(16384)], 1)
+        return dict(y=wide * sx[r].double()[:, None] * sw.double())
+    return dict(x=x, w=w, sx=sx, sw=sw), outputs, expected
+
+
+def scaled_mm(fast):
+    """torch's product of 8-bit operands with a scale for each row of both."""
+    def base(inputs, out):
+        return lambda: torch._scaled_mm(inputs["x"], inputs["w"].t(), scale_a=inputs["sx"][:, None],
+                                        scale_b=inputs["sw"][None, :], out_dtype=torch.bfloat16, use_fast_accum=fast)
+    return base
+
+
+def matmul(inputs, out):
+    a, b = list(inputs.values())[:2]
+    return lambda: torch.matmul(a, b.t(), out=out)
+
+
 def linear_ce(d):
     x, w = normal(d["M"], d["D"]), normal(d["V"], d["D"], scale=d["D"] ** -0.5)
     t = torch.randint(0, d["V"], (d["M"],), device=DEVICE)
@@ -169,7 +198,9 @@ def rmsnorm_bwd(d):
 
 
 COPIES = dict(rmsnorm=rmsnorm, layernorm=layernorm, softmax=softmax, rope=rotate, rmsnorm_bwd=rmsnorm_bwd)
-CASES = dict(plain=plain, bias_gelu=bias_gelu, gate_up=gate_up, residual=residual, qkv=qkv, linear_ce=linear_ce)
+CASES = dict(plain=plain, bias_gelu=bias_gelu, gate_up=gate_up, residual=residual, qkv=qkv, linear_ce=linear_ce,
+             fp8_gemm=fp8_gemm, fp8_fast=fp8_gemm)
+BASES = dict(fp8_gemm=scaled_mm(False), fp8_fast=scaled_mm(True))  # what does the GEMM alone, if not matmul
 
 
 def read_cases(path):
@@ -271,11 +302,10 @@ def run_case(coda, dist, name, dims, args):
         ours.append(lambda tensors={**inputs, **outputs}: kernel(**tensors))
     if name in CASES:
         w = list(sets[0][0].values())[1]
-        gemm_out = x.new_empty(x.shape[0], w.shape[0])
+        gemm_out = torch.empty(x.shape[0], w.shape[0], device=DEVICE, dtype=torch.bfloat16)
         flop, shape = 2.0 * x.shape[0] * w.shape[0] * x.shape[1], [x.shape[0], w.shape[0], x.shape[1]]
         for inputs, outputs, expected in sets:
-            a, b = list(inputs.values())[:2]
-            base.append(lambda a=a, b=b: torch.matmul(a, b.t(), out=gemm_out))
+            base.append(BASES.get(name, matmul)(inputs, gemm_out))
     else:  # "TFLOP/s" are then GB/s
         flop, shape = 1e3 * bytes_each, list(x.shape)
         for _ in sets:
@@ -333,6 +363,8 @@ def main():
         try:
             results.append(run_case(coda, args.dist, name, dims, args))
             print(row(results[-1]), flush=True)
+            if args.json:
+                args.json.write_text(json.dumps(results, indent=1))
         except Exception as error:  # one case must not hide the others
             failed += 1
             print(f"{name:<10} FAILED: {error}", flush=True)

@@ -19,5 +19,12 @@ for tokens in 8192 256 64 16; do  # tools/bench_blocks.py
 done
 build_one llama_grad llama_block.coda llama_grad T8192 --dim T=8192 --dim D=4096 --dim A=4096 --dim F=14336 --dim Hq=32 \
   --dim Hkv=8 --dim Dh=128  # tools/bench_backward.py
+for sizes in "6144 4096" "4096 14336"; do  # tools/bench_few_rows.py
+  read -r n k <<<"$sizes"
+  for parts in 1 2 3 4 6; do
+    build_one few_rows gemm.coda gemm "N$n.K$k.s$parts" --schedule 16x64 --schedule split=$parts --dim M=16 --dim N=$n --dim K=$k
+  done
+  build_one few_rows gemm.coda gemm "N$n.K$k.s0" --dim M=16 --dim N=$n --dim K=$k
+done
 each_example build_one
 echo "$(ls "$folder/programs" | wc -l) programs, $(du -sh --apparent-size "$folder/programs" | cut -f1)"

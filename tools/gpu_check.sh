@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Checks and times coda on a machine with a Hopper GPU, from a dist/ folder made by `tools/package.sh --programs`:
-#   gpu_check.sh quick        every GPU test, every program against the reference, a short benchmark; under 5 minutes
+#   gpu_check.sh quick        every GPU test, every program against the reference, a short benchmark; under 4 minutes
+#   gpu_check.sh short        what is new (8-bit operands, split depths, statistics of nothing), checked and timed, the six
+#                             kernels timed, the examples at small sizes; each part with a limit of its own; 2 minutes
 #   gpu_check.sh examples     every kernel of examples/ against the reference
 #   gpu_check.sh full [PART]  part 1: tests and programs, twice; part 2: benchmark hot; part 3: benchmark cool; each part
 #                             under 9 minutes; without PART all of them
@@ -10,12 +12,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ -d "$here/bin" ] || here=$here/../dist
 cd "$here" || exit 2
 mode=${1:-quick} part=${2:-all}
-case $mode/$part in quick/all | examples/all | full/all | full/[123]) ;; *) sed -n 2,8p "$0" >&2; exit 2 ;; esac
+case $mode/$part in quick/all | short/all | examples/all | full/all | full/[123]) ;; *) sed -n 2,10p "$0" >&2; exit 2 ;; esac
 export cases_file=$here/gpu_cases.txt examples_file=$here/examples.txt
 . "$here/cases.sh"
 log=${OUT:-$here}/gpu_check.log
 : >"$log"
-rows=() failed=0 started=$SECONDS
+rows=() failed=0 skipped=0 started=$SECONDS
 
 # row NAME STATUS TEXT
 row() {
@@ -23,15 +25,30 @@ row() {
   [ "$2" = ok ] || failed=$((failed + 1))
   printf '%s\n' "${rows[-1]}"
 }
-# step NAME COMMAND...: its last line of output is the text of the row.
+# step NAME COMMAND...: its last line of output is the text of the row. At most $limit seconds, and none after $deadline.
+limit=300 deadline=
 step() {
-  local name=$1 begin=$SECONDS output code
+  local name=$1 begin=$SECONDS output code allowed=$limit
   shift
-  output=$(timeout 300 "$@" 2>&1 </dev/null)
+  if [ -n "$deadline" ]; then
+    [ "$SECONDS" -lt "$deadline" ] || { skipped=$((skipped + 1)); return 0; }
+    [ $((deadline - SECONDS)) -ge "$allowed" ] || allowed=$((deadline - SECONDS))
+  fi
+  output=$(timeout -k 2 "$allowed" "$@" 2>&1 </dev/null)
   code=$?
   printf '==== %s: %s\n%s\n' "$name" "$*" "$output" >>"$log"
   [ $code -eq 0 ] || printf '%s\n' "$output" | head -n -1 | tail -n 15
+  [ $code -lt 124 ] || output+=$'\n'"no end after $allowed s"
   row "$name" "$([ $code -eq 0 ] && echo ok || echo "FAIL")" "$(printf '%s' "$output" | tail -n 1) [$((SECONDS - begin)) s]"
+}
+# part NAME SECONDS COMMAND...: steps until the time is up; what is left out is no failure, but said.
+part() {
+  local name=$1 begin=$SECONDS
+  deadline=$((SECONDS + $2)) skipped=0
+  shift 2
+  "$@"
+  deadline=
+  printf -- '-- %s: %d s, %d left out\n' "$name" $((SECONDS - begin)) "$skipped" | tee -a "$log"
 }
 
 # The tests of tests/device need a GPU and nothing else.
@@ -39,17 +56,44 @@ tests() { step "test_device" bin/test_device; }
 verify_one() {
   local name=$1 file=$2 kernel=$3 index=$4
   shift 4
+  # A pass over 16384 rows takes the reference half a minute; the benchmark checks rows of it.
+  set -- "${@//=16384/=1000}"
   local sizes="$*"
   step "$name ${sizes//--dim /}" bin/codac run "examples/$file" ${kernel:+"$kernel"} --image "programs/$name.$index.coda.bin" "$@" \
     --device cuda --verify --brief --seed "${seed:-1}"
 }
-benchmark() { step "benchmark $*" python3 bench_gpu.py --dist "$here" "$@"; sed -n '/^==== benchmark/,$p' "$log" | tail -n 40; }
+benchmark() { step "benchmark $*" python3 -u bench_gpu.py --dist "$here" "$@"; sed -n '/^==== benchmark/,$p' "$log" | tail -n 40; }
+
+# verify_new NAME FILE KERNEL INDEX DIMS...: small cases of the newer forms.
+verify_new() {
+  case $1/$4 in
+    fp8_*/[1-9] | few_*/* | deep/[1-9] | statistics/[2-9]) verify_one "$@" ;;
+  esac
+}
+verify_small() { [ "$4" != 0 ] || verify_one "$@"; }
+# timed NAME SECONDS SCRIPT...: a benchmark whose lines are printed and kept as they come.
+timed() {
+  local name=$1 allowed=$2 begin=$SECONDS code
+  shift 2
+  printf '==== %s: %s\n' "$name" "$*" >>"$log"
+  timeout -k 2 "$allowed" python3 -u "$@" --dist "$here" --json "${OUT:-$here}/$name.json" 2>&1 </dev/null | tee -a "$log"
+  code=${PIPESTATUS[0]}
+  row "$name" "$([ "$code" -eq 0 ] && echo ok || echo "FAIL")" "$(tail -n 1 "$log") [$((SECONDS - begin)) s]"
+}
 
 bin/codac doctor --need cuda || { echo "no usable GPU here" >&2; exit 1; }
 if [ "$mode" = quick ]; then
   tests
   each_case verify_one
   benchmark --hot 2 --cool 3 --json "${OUT:-$here}/bench.json"
+elif [ "$mode" = short ]; then
+  limit=8
+  part "new forms" 40 each_case verify_new
+  timed bench_few_rows 28 bench_few_rows.py --rounds 3
+  timed bench_fp8 22 bench_gpu.py --only fp8_gemm,fp8_fast --hot 3 --cool 3 --memory 8
+  timed bench_six 36 bench_gpu.py --only plain,bias_gelu,gate_up,residual,qkv,linear_ce --hot 3 --cool 0 --memory 8
+  part "device tests" 10 tests
+  part "examples" 15 each_example verify_small
 elif [ "$mode" = examples ]; then
   each_example verify_one
 else

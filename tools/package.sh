@@ -15,6 +15,6 @@ done
 rm -rf dist/bin dist/lib dist/include dist/share dist/examples dist/programs
 cmake --install build/release --strip --prefix dist >/dev/null
 cp -r examples dist/examples
-cp tools/gpu_check.sh tools/bench_gpu.py tools/bench_blocks.py tools/bench_backward.py examples/python/coda.py tools/gpu_cases.txt tools/cases.sh tests/codegen/examples.txt dist/
+cp tools/gpu_check.sh tools/bench_gpu.py tools/bench_blocks.py tools/bench_few_rows.py tools/bench_backward.py examples/python/coda.py tools/gpu_cases.txt tools/cases.sh tests/codegen/examples.txt dist/
 [ $programs -eq 0 ] || tools/build_programs.sh dist
 du -sh --apparent-size dist

@@ -244,4 +244,29 @@ Val load_released(NvptxBuilder& b, Val address, Val otherwise, Val predicate) {
                       results)[0];
 }
 
+std::vector<Val> add_released(NvptxBuilder& b, Val address, int stride, std::span<const Val> sums, Val predicate) {
+  const int count = static_cast<int>(sums.size());
+  std::string text = "{\n .reg .f32 t<" + std::to_string(count) + ">;", constraints;
+  const auto number = [](const char* prefix, int i) { return prefix + std::to_string(i); };
+  const std::string from = number("$", 2 * count), guard = predicate ? "@" + number("$", 2 * count + 1) + " " : "";
+  if (predicate) {
+    for (int i = 0; i < count; ++i) text += "\n mov.f32 " + number("t", i) + ", 0f00000000;";
+  }
+  for (int i = 0; i < count; i += 4) {
+    text += "\n " + guard + "ld.relaxed.gpu.global.v4.f32 {" + number("t", i) + ", " + number("t", i + 1) + ", " +
+            number("t", i + 2) + ", " + number("t", i + 3) + "}, [" + from + "+" + std::to_string(4 * stride * i) +
+            "];";
+  }
+  for (int i = 0; i < count; ++i) {
+    text += "\n add.rn.f32 " + number("$", i) + ", " + number("$", i) + ", " + number("t", i) + ";";
+  }
+  for (int i = 0; i < count; ++i) constraints += "=f,";
+  for (int i = 0; i < count; ++i) constraints += std::to_string(i) + ",";
+  std::vector<Val> args(sums.begin(), sums.end());
+  args.push_back(address);
+  if (predicate) args.push_back(predicate);
+  const std::vector<Ty> results(sums.size(), Ty::F32);
+  return b.inline_asm(text + "\n}", constraints + (predicate ? "l,b" : "l") + ",~{memory}", args, results);
+}
+
 }  // namespace coda::gpu

@@ -67,4 +67,8 @@ void store_shared_where(NvptxBuilder& b, Val address, Val word, Val predicate);
 /// predicate does not hold.
 Val load_released(NvptxBuilder& b, Val address, Val otherwise, Val predicate);
 
+/// sums[i] + the word at address + 16 * stride * (i / 4) + 4 * (i % 4), written and released as load_released() asks;
+/// nothing is added where the predicate (null: always) does not hold. A multiple of 4 sums.
+std::vector<Val> add_released(NvptxBuilder& b, Val address, int stride, std::span<const Val> sums, Val predicate);
+
 }  // namespace coda::gpu

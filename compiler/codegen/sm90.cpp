@@ -26,6 +26,7 @@ void describe(const EpilogueProgram& epilogue, const Sm90Plan& plan, KernelImage
   image.tile_columns = plan.schedule.tile_n;
   image.cluster = plan.schedule.cluster;
   image.threads = plan.schedule.threads();
+  image.split = plan.schedule.split;
   image.schedule = std::string(plan.schedule.name);
 }
 
@@ -47,7 +48,7 @@ std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm
   }
   const auto schedule = settle_sm90_schedule(epilogue, options, diagnostics);
   if (!schedule) return std::nullopt;
-  const int scratch = schedule->consumers * sm90_scratch_bytes(epilogue, schedule->tile_n);
+  const int scratch = schedule->consumers * sm90_scratch_bytes(epilogue, *schedule);
 
   Sm90Result result;
   KernelImage& image = result.image;

@@ -30,6 +30,13 @@ inline constexpr const char* kSm90Features = "+ptx80";  ///< the lowest PTX vers
 
 /// Names of the schedules that fit the program, the best by estimate first.
 std::vector<std::string> sm90_schedules_for(const EpilogueProgram& epilogue, const Sm90Options& options);
+/// What a tuner would measure: those schedules with all of the depth in one part, and with as many as the estimate
+/// likes unless the program says how many; best estimate first.
+struct Sm90Candidate {
+  std::string schedule;
+  int split = 1;
+};
+std::vector<Sm90Candidate> sm90_candidates(const EpilogueProgram& epilogue, const Sm90Options& options);
 /// Reports E04xx diagnostics and returns nothing where it can't be done.
 std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm90Options& options,
                                        Diagnostics& diagnostics);

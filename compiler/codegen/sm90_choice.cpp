@@ -15,7 +15,7 @@ struct Pin {
 constexpr Pin kPins[] = {{"tile_m", &Sm90Schedule::tile_m},   {"tile_n", &Sm90Schedule::tile_n},
                          {"stages", &Sm90Schedule::stages},   {"cluster", &Sm90Schedule::cluster},
                          {"group_m", &Sm90Schedule::group_m}, {"consumers", &Sm90Schedule::consumers},
-                         {"promote", &Sm90Schedule::promote}};
+                         {"promote", &Sm90Schedule::promote}, {"split", &Sm90Schedule::split}};
 
 const Pin* find_pin(std::string_view name) {
   const auto* found =
@@ -46,15 +46,27 @@ Settled settle(const Sm90Schedule& base, const EpilogueProgram& epilogue) {
   Settled settled{pinned(base, epilogue.program), std::nullopt};
   Sm90Schedule& s = settled.schedule;
   // M-major A comes in blocks of rows.
-  settle_promotion(s, epilogue);
+  settle_depth(s, epilogue);
   if (!sm90_depth_major(epilogue, epilogue.a)) s.tile_m = std::max(s.tile_m, kSm90InstructionRows);
-  const int scratch = s.consumers * sm90_scratch_bytes(epilogue, s.tile_n);
+  const int scratch = s.consumers * sm90_scratch_bytes(epilogue, s);
   // A stage fewer where statistics need the room, unless the program says how many.
   const auto& pins = epilogue.program.schedule;
   const bool may_drop = std::none_of(pins.begin(), pins.end(), [](const auto& pin) { return pin.first == "stages"; });
   while (may_drop && s.stages > 2 && s.shared_bytes(scratch) > kSm90SharedLimit) --s.stages;
   settled.illegal = check_sm90_schedule(s, scratch);
   return settled;
+}
+
+Sm90Problem problem_for(const EpilogueProgram& epilogue, const Sm90Options& options) {
+  Sm90Problem problem;
+  problem.epilogue_cycles = sm90_epilogue_cycles(epilogue);
+  problem.element_bytes = sm90_element_bytes(epilogue);
+  if (options.rows && options.columns && options.depth) {
+    problem.rows = *options.rows;
+    problem.columns = *options.columns;
+    problem.depth = *options.depth;
+  }
+  return problem;
 }
 
 /// The schedules to start from, best first; nothing after a report.
@@ -78,17 +90,28 @@ std::vector<Sm90Schedule> bases(const EpilogueProgram& epilogue, const Sm90Optio
 }  // namespace
 
 std::vector<std::string> sm90_schedules_for(const EpilogueProgram& epilogue, const Sm90Options& options) {
-  Sm90Problem problem;
-  problem.epilogue_cycles = sm90_epilogue_cycles(epilogue);
-  problem.element_bytes = sm90_element_bytes(epilogue);
-  if (options.rows && options.columns && options.depth) {
-    problem.rows = *options.rows;
-    problem.columns = *options.columns;
-    problem.depth = *options.depth;
-  }
   std::vector<std::string> names;
-  for (const Sm90Schedule& schedule : rank_sm90_schedules(problem, epilogue)) names.emplace_back(schedule.name);
+  for (const Sm90Schedule& schedule : rank_sm90_schedules(problem_for(epilogue, options), epilogue)) {
+    names.emplace_back(schedule.name);
+  }
   return names;
+}
+
+std::vector<Sm90Candidate> sm90_candidates(const EpilogueProgram& epilogue, const Sm90Options& options) {
+  const Sm90Problem problem = problem_for(epilogue, options);
+  const auto& pins = epilogue.program.schedule;
+  const bool pinned = std::any_of(pins.begin(), pins.end(), [](const auto& pin) { return pin.first == "split"; });
+  std::vector<std::pair<double, Sm90Candidate>> estimated;
+  for (Sm90Schedule s : rank_sm90_schedules(problem, epilogue)) {
+    estimated.push_back({estimate_sm90_cycles(s, problem), {std::string(s.name), s.split}});
+    if (pinned || best_sm90_split(s, problem) == 1) continue;
+    s.split = best_sm90_split(s, problem);
+    estimated.push_back({estimate_sm90_cycles(s, problem), {std::string(s.name), s.split}});
+  }
+  std::stable_sort(estimated.begin(), estimated.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Sm90Candidate> candidates;
+  for (auto& [cycles, candidate] : estimated) candidates.push_back(std::move(candidate));
+  return candidates;
 }
 
 std::optional<Sm90Schedule> settle_sm90_schedule(const EpilogueProgram& epilogue, const Sm90Options& options,
@@ -97,7 +120,7 @@ std::optional<Sm90Schedule> settle_sm90_schedule(const EpilogueProgram& epilogue
   for (const auto& entry : epilogue.program.schedule) {
     if (find_pin(entry.first)) continue;
     diagnostics.report(DiagId::E0401, where,
-                       {entry.first, "tile_m, tile_n, stages, cluster, consumers, group_m or promote"});
+                       {entry.first, "tile_m, tile_n, stages, cluster, consumers, group_m, promote or split"});
     return std::nullopt;
   }
   const std::vector<Sm90Schedule> candidates = bases(epilogue, options, diagnostics);
@@ -105,7 +128,10 @@ std::optional<Sm90Schedule> settle_sm90_schedule(const EpilogueProgram& epilogue
   for (const Sm90Schedule& base : candidates) {
     const Settled settled = settle(base, epilogue);
     if (settled.illegal) continue;
-    if (auto fitted = fit_sm90_schedule(settled.schedule, epilogue)) return fitted;
+    auto fitted = fit_sm90_schedule(settled.schedule, epilogue);
+    if (!fitted) continue;
+    if (fitted->split == 0) fitted->split = best_sm90_split(*fitted, problem_for(epilogue, options));
+    return fitted;
   }
   const Settled first = settle(candidates[0], epilogue);
   if (first.illegal) {

@@ -25,6 +25,8 @@ class Sm90Epilogue {
         finish_(context, numbers, layout, scratch) {}
 
   void emit(const Sm90Tile& tile, const Sm90Mainloop::Flight& flight);
+  /// After all tiles: the finish stage where there was none.
+  void finish_nothing() { finish_.emit_nothing(); }
   /// What could not be generated; empty if all was.
   const std::string& failure() const { return failure_.empty() ? finish_.failure() : failure_; }
 

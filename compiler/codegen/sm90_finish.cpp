@@ -12,6 +12,7 @@ namespace {
 constexpr int kWordBytes = 4;
 constexpr int kWarps = 4;
 constexpr int kAtOnce = 16;  // partial states read before the first is combined
+constexpr StatScope kScopes[] = {StatScope::Row, StatScope::Column, StatScope::All};
 
 }  // namespace
 
@@ -79,8 +80,7 @@ void Sm90Finish::fail(const std::string& reason) {
 }
 
 void Sm90Finish::emit(const Sm90Tile& tile) {
-  static constexpr StatScope kScopes[] = {StatScope::Row, StatScope::Column, StatScope::All};
-  if (std::none_of(std::begin(kScopes), std::end(kScopes), [&](StatScope s) { return layout_.has(s); })) return;
+  if (!has_any()) return;
   const int sharers = c_.plan.schedule.sharers();
   Val barrier = c_.consumer_barrier();
   const auto counter = [&](StatScope scope) {
@@ -199,6 +199,10 @@ void Sm90Finish::finish_rows(const Sm90Tile& tile) {
         },
         inside, 1, b_.i32(0), {});
   }
+  store_row(row, inside, totals);
+}
+
+void Sm90Finish::store_row(Val row, Val inside, const Totals& totals) {
   CoordSpace space;
   Hooks hooks(*this, totals, inside);
   EpilogueEvaluator evaluator(c_.epilogue, space, numbers_.emitter(), hooks);
@@ -245,26 +249,31 @@ void Sm90Finish::finish_columns(const Sm90Tile& tile) {
                 },
                 inside, 1, b_.i32(0), {});
           }
-          CoordSpace space;
-          Hooks hooks(*this, totals, inside);
-          EpilogueEvaluator evaluator(c_.epilogue, space, numbers_.emitter(), hooks);
-          hooks.set_evaluator(&evaluator);
-          const VarId variable = space.add({.name = "column", .bound = region.extent});
-          hooks.variables[variable] = column;
-          hooks.column = Coord::variable(variable);
-          space.assume(hooks.column, region.extent);
-          for (const FinishStore& out : c_.epilogue.finish_stores) {
-            if (out.scope != StatScope::Column || out.region != r) continue;
-            Env env;
-            Val predicate;
-            if (evaluator.bind_columns(out.columns, hooks.column, env, predicate) == Answer::No) continue;
-            store(out, evaluator, env, {}, predicate ? b_.both(inside, predicate) : inside);
-          }
-          if (!evaluator.failure().empty()) fail(evaluator.failure());
+          store_column(r, column, inside, totals);
           return std::vector<Val>{b_.add(v[0], kWarpgroup)};
         });
     return std::vector<Val>{};
   });
+}
+
+void Sm90Finish::store_column(int r, Val column, Val inside, const Totals& totals) {
+  const Region& region = c_.epilogue.regions[static_cast<size_t>(r)];
+  CoordSpace space;
+  Hooks hooks(*this, totals, inside);
+  EpilogueEvaluator evaluator(c_.epilogue, space, numbers_.emitter(), hooks);
+  hooks.set_evaluator(&evaluator);
+  const VarId variable = space.add({.name = "column", .bound = region.extent});
+  hooks.variables[variable] = column;
+  hooks.column = Coord::variable(variable);
+  space.assume(hooks.column, region.extent);
+  for (const FinishStore& out : c_.epilogue.finish_stores) {
+    if (out.scope != StatScope::Column || out.region != r) continue;
+    Env env;
+    Val predicate;
+    if (evaluator.bind_columns(out.columns, hooks.column, env, predicate) == Answer::No) continue;
+    store(out, evaluator, env, {}, predicate ? b_.both(inside, predicate) : inside);
+  }
+  if (!evaluator.failure().empty()) fail(evaluator.failure());
 }
 
 void Sm90Finish::finish_all() {
@@ -307,6 +316,10 @@ void Sm90Finish::finish_all() {
         },
         b_.i1(true), kWarpgroup, c_.thread_in_wg, gather);
   }
+  store_all(totals);
+}
+
+void Sm90Finish::store_all(const Totals& totals) {
   Val first = b_.test(IntTest::Eq, c_.thread_in_wg, 0);
   CoordSpace space;
   Hooks hooks(*this, totals, first);
@@ -317,6 +330,51 @@ void Sm90Finish::finish_all() {
     store(out, evaluator, {}, c_.epilogue.program.graph[out.value].dims, first);
   }
   if (!evaluator.failure().empty()) fail(evaluator.failure());
+}
+
+bool Sm90Finish::has_any() const {
+  return std::any_of(std::begin(kScopes), std::end(kScopes), [&](StatScope s) { return layout_.has(s); });
+}
+
+Sm90Finish::Totals Sm90Finish::totals_of_nothing(StatScope scope, int region) {
+  Emitter& e = numbers_.emitter();
+  Totals totals;
+  for (const Statistic& statistic : c_.epilogue.statistics) {
+    if (statistic.scope != scope || (scope == StatScope::Column && statistic.parts[0].region != region)) continue;
+    const Reduction& reduction = *statistic.reduction;
+    Val state[kMaxStateWords];
+    for (int w = 0; w < reduction.state_size; ++w) state[w] = e.real(reduction.identity[w]);
+    totals[&statistic] = reduction.emit_finish(e, state, e.int_to_real(c_.arguments.extent(statistic.count)));
+  }
+  return totals;
+}
+
+void Sm90Finish::emit_nothing() {
+  if (!has_any()) return;
+  const auto walk = [&](const char* name, const Dim& extent, const std::function<void(Val)>& body) {
+    Val end = c_.arguments.extent32(extent);
+    const Val initial[] = {c_.thread_in_wg};
+    b_.loop(
+        name, initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], end); },
+        [&](std::span<const Val> v) {
+          body(b_.convert(v[0], Ty::I64));
+          return std::vector<Val>{b_.add(v[0], kWarpgroup)};
+        });
+  };
+  Val number = b_.add(b_.add(c_.tiles.first(), c_.tiles.rank()), c_.consumer);
+  b_.when(b_.test(IntTest::Eq, b_.op(IntOp::Or, c_.tiles.total(), number), 0), "nothing", [&] {
+    if (layout_.has(StatScope::Row)) {
+      const Totals totals = totals_of_nothing(StatScope::Row, -1);
+      walk("nothing.rows", c_.rows, [&](Val row) { store_row(row, b_.i1(true), totals); });
+    }
+    for (size_t r = 0; layout_.has(StatScope::Column) && r < c_.epilogue.regions.size(); ++r) {
+      const int region = static_cast<int>(r);
+      const Totals totals = totals_of_nothing(StatScope::Column, region);
+      walk("nothing.columns", c_.epilogue.regions[r].extent,
+           [&](Val column) { store_column(region, column, b_.i1(true), totals); });
+    }
+    if (layout_.has(StatScope::All)) store_all(totals_of_nothing(StatScope::All, -1));
+  });
 }
 
 }  // namespace coda

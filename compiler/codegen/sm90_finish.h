@@ -22,12 +22,20 @@ class Sm90Finish {
 
   /// After a consumer's partial states of `tile` are written.
   void emit(const Sm90Tile& tile);
+  /// Where the product has no rows or no columns, and so no tile: statistics of nothing, by the grid's first consumer.
+  void emit_nothing();
   const std::string& failure() const { return failure_; }
 
  private:
   using Totals = std::map<const Statistic*, Val>;
   class Hooks;
 
+  bool has_any() const;
+  /// What the reductions of a scope (Column: and of a region) give for no elements.
+  Totals totals_of_nothing(StatScope scope, int region);
+  void store_row(Val row, Val inside, const Totals& totals);
+  void store_column(int region, Val column, Val inside, const Totals& totals);
+  void store_all(const Totals& totals);
   void finish_rows(const Sm90Tile& tile);
   void finish_columns(const Sm90Tile& tile);
   void finish_all();

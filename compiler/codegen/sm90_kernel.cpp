@@ -8,6 +8,7 @@
 #include "compiler/codegen/sm90_mainloop.h"
 #include "compiler/codegen/sm90_plan.h"
 #include "compiler/codegen/sm90_producer.h"
+#include "compiler/codegen/sm90_split.h"
 
 namespace coda {
 namespace {
@@ -27,9 +28,9 @@ void emit_setup(Sm90Context& c) {
   } else {
     gpu::cta_barrier(b);
   }
-  c.tiles.prepare(c.rows);
   Val blocks = b.ceil_div(c.arguments.extent32(c.epilogue.depth), c.plan.tile_k());
   c.depth_blocks = b.op(IntOp::Umax, blocks, 1);
+  c.tiles.prepare(c.rows, c.depth_blocks);
 }
 
 void emit_producer(Sm90Context& c) {
@@ -90,7 +91,7 @@ class Turns {
   bool alternate_;
 };
 
-std::string emit_consumer(Sm90Context& c, const Sm90StatLayout& layout) {
+std::string emit_consumer(Sm90Context& c, const Sm90StatLayout& layout, const Sm90SplitLayout& parts) {
   NvptxBuilder& b = c.b;
   const Sm90Schedule& schedule = c.plan.schedule;
   if (schedule.consumer_registers) gpu::set_registers(b, schedule.consumer_registers, true);
@@ -100,8 +101,9 @@ std::string emit_consumer(Sm90Context& c, const Sm90StatLayout& layout) {
   mainloop.prepare();
   NvptxNumbers numbers(b, stores_only_narrow_reals(c.epilogue.program));
   Val scratch = b.add(b.shared_int(b.shared_base()), c.ring.scratch_offset());
-  scratch = b.add(scratch, b.mul(c.consumer, sm90_scratch_bytes(c.epilogue, schedule.tile_n)));
+  scratch = b.add(scratch, b.mul(c.consumer, sm90_scratch_bytes(c.epilogue, schedule)));
   Sm90Epilogue epilogue(c, numbers, mainloop, layout, scratch);
+  Sm90Split split(c, mainloop, parts, scratch);
   Turns turns(c);
   const Sm90Turn start = turns.start();
   const Val initial[] = {turns.first_tile(), start.stage, start.parity};
@@ -110,12 +112,13 @@ std::string emit_consumer(Sm90Context& c, const Sm90StatLayout& layout) {
       [&](std::span<const Val> v) {
         const Sm90Tile tile = c.tiles.at(v[0]);
         turns.await(v[0]);
-        const Sm90Mainloop::Flight flight = mainloop.run({v[1], v[2]});
+        const Sm90Mainloop::Flight flight = mainloop.run({v[1], v[2]}, tile.blocks);
         turns.pass_on(v[0]);
-        epilogue.emit(tile, flight);
+        split.join(tile, flight, [&](const Sm90Mainloop::Flight& sums) { epilogue.emit(tile, sums); });
         const Sm90Turn next = turns.next(flight.turn);
         return std::vector<Val>{b.add(v[0], turns.tile_step()), next.stage, next.parity};
       });
+  epilogue.finish_nothing();
   return epilogue.failure();
 }
 
@@ -130,6 +133,7 @@ std::string emit_sm90_kernel(NvptxBuilder& b, const EpilogueProgram& epilogue, c
   Sm90Tiles tiles(b, arguments, plan, epilogue);
   Sm90Context c{b, arguments, image, epilogue, plan, ring, tiles, {}, {}, {}, {}, sm90_rows(epilogue), {}, {}};
   const Sm90StatLayout layout = make_sm90_stat_layout(epilogue, plan, c.rows, image);
+  const Sm90SplitLayout parts = make_sm90_split_layout(epilogue, plan, c.rows, image);
   emit_setup(c);
   Block producer = b.block("producer"), consumer = b.block("consumer"), end = b.block("end");
   b.branch(b.test(IntTest::Eq, c.warpgroup, 0), producer, consumer);
@@ -137,7 +141,7 @@ std::string emit_sm90_kernel(NvptxBuilder& b, const EpilogueProgram& epilogue, c
   emit_producer(c);
   b.jump(end);
   b.enter(consumer);
-  const std::string failure = emit_consumer(c, layout);
+  const std::string failure = emit_consumer(c, layout, parts);
   b.jump(end);
   b.enter(end);
   // A CTA must not leave while its peer may still arrive at its barriers or copy into its memory.

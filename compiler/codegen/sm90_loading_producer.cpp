@@ -27,7 +27,7 @@ class LoadingProducer {
           const Sm90Tile tile = c_.tiles.at(v[0]);
           const Val turn[] = {b_.i32(0), v[1], v[2]};
           std::vector<Val> after = b_.loop(
-              "load.k", turn, [&](std::span<const Val> k) { return b_.test(IntTest::Ult, k[0], c_.depth_blocks); },
+              "load.k", turn, [&](std::span<const Val> k) { return b_.test(IntTest::Ult, k[0], tile.blocks); },
               [&](std::span<const Val> k) {
                 const Sm90Turn next = stage(tile, k[0], {k[1], k[2]});
                 return std::vector<Val>{b_.add(k[0], 1), next.stage, next.parity};
@@ -50,7 +50,7 @@ class LoadingProducer {
   Sm90Turn stage(const Sm90Tile& tile, Val k, Sm90Turn now) {
     c_.ring.wait_empty(now);
     Val base = b_.shared_int(c_.ring.base(now.stage));
-    Val depth = b_.mul(k, c_.plan.tile_k());
+    Val depth = b_.mul(b_.add(k, tile.first_block), c_.plan.tile_k());
     fill(base, depth,
          {c_.epilogue.a, c_.plan.a_depth_major, s_.tile_m, 2, tile.row, c_.arguments.extent32(c_.rows), b_.i64(0)});
     c_.for_region(tile.region, {}, [&](int r) {

@@ -121,11 +121,11 @@ std::vector<Val> Sm90Mainloop::wait(std::span<const Val> accumulators) {
                        accumulators, results, {true, true});
 }
 
-Sm90Mainloop::Flight Sm90Mainloop::run(Sm90Turn turn) {
-  return c_.plan.schedule.promote == 1 ? run_promoted(turn) : run_direct(turn);
+Sm90Mainloop::Flight Sm90Mainloop::run(Sm90Turn turn, Val blocks) {
+  return c_.plan.schedule.promote == 1 ? run_promoted(turn, blocks) : run_direct(turn, blocks);
 }
 
-Sm90Mainloop::Flight Sm90Mainloop::run_promoted(Sm90Turn turn) {
+Sm90Mainloop::Flight Sm90Mainloop::run_promoted(Sm90Turn turn, Val blocks) {
   const Sm90Schedule& s = c_.plan.schedule;
   // N-major B comes in blocks of 64 columns.
   const int width = s.piece_columns(c_.plan.b_depth_major ? 8 : kSm90InstructionRows);
@@ -139,7 +139,7 @@ Sm90Mainloop::Flight Sm90Mainloop::run_promoted(Sm90Turn turn) {
   const size_t fixed = initial.size();
   initial.resize(fixed + static_cast<size_t>(c_.plan.accumulators()), b_.f32(0));
   std::vector<Val> after = b_.loop(
-      "promote", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], c_.depth_blocks); },
+      "promote", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], blocks); },
       [&](std::span<const Val> v) {
         const Sm90Turn now{v[1], v[2]};
         c_.ring.wait_full(now);
@@ -155,10 +155,13 @@ Sm90Mainloop::Flight Sm90Mainloop::run_promoted(Sm90Turn turn) {
         values[2] = next.parity;
         return values;
       });
-  return {std::vector<Val>(after.begin() + static_cast<std::ptrdiff_t>(fixed), after.end()), {}, {after[1], after[2]}};
+  return {std::vector<Val>(after.begin() + static_cast<std::ptrdiff_t>(fixed), after.end()),
+          {},
+          {after[1], after[2]},
+          true};
 }
 
-Sm90Mainloop::Flight Sm90Mainloop::run_direct(Sm90Turn turn) {
+Sm90Mainloop::Flight Sm90Mainloop::run_direct(Sm90Turn turn, Val blocks) {
   const std::vector<Val> zeros(static_cast<size_t>(c_.plan.accumulators()), b_.f32(0));
   c_.ring.wait_full(turn);
   std::vector<Val> started = multiply(zeros, turn.stage, true);
@@ -167,7 +170,7 @@ Sm90Mainloop::Flight Sm90Mainloop::run_direct(Sm90Turn turn) {
   const size_t fixed = initial.size();
   initial.insert(initial.end(), started.begin(), started.end());
   std::vector<Val> after = b_.loop(
-      "multiply", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], c_.depth_blocks); },
+      "multiply", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], blocks); },
       [&](std::span<const Val> v) {
         const Sm90Turn now{v[1], v[2]};
         c_.ring.wait_full(now);
@@ -185,7 +188,7 @@ Sm90Mainloop::Flight Sm90Mainloop::run_direct(Sm90Turn turn) {
 }
 
 std::vector<Val> Sm90Mainloop::land(const Flight& flight) {
-  if (c_.plan.schedule.promote == 1) return flight.accumulators;  // they have been waited for
+  if (flight.landed) return flight.accumulators;
   std::vector<Val> done = wait(flight.accumulators);
   c_.ring.release(flight.last_stage, c_.thread_in_wg);
   return done;

@@ -16,13 +16,15 @@ class Sm90Mainloop {
   /// Emits what does not depend on the tile; by consumers.
   void prepare();
 
-  /// One tile's k-blocks, the last still in flight unless sums are promoted.
+  /// One tile's k-blocks, the last still in flight unless they have landed.
   struct Flight {
     std::vector<Val> accumulators;
     Val last_stage;
     Sm90Turn turn;  ///< of the next tile
+    bool landed = false;
   };
-  Flight run(Sm90Turn turn);
+  /// `blocks`: how many, at least 1.
+  Flight run(Sm90Turn turn, Val blocks);
   /// Waits for the last k-block and frees its stage; the finished accumulators.
   std::vector<Val> land(const Flight& flight);
 
@@ -42,8 +44,8 @@ class Sm90Mainloop {
   /// The piece's sums with those over a stage added.
   std::vector<Val> add_piece(const Piece& piece, Val stage, std::span<const Val> sums);
   std::vector<Val> wait(std::span<const Val> accumulators);
-  Flight run_direct(Sm90Turn turn);
-  Flight run_promoted(Sm90Turn turn);
+  Flight run_direct(Sm90Turn turn, Val blocks);
+  Flight run_promoted(Sm90Turn turn, Val blocks);
 
   Sm90Context& c_;
   NvptxBuilder& b_;

@@ -66,14 +66,14 @@ class TensorProducer {
     }
     const Val initial[] = {b_.i32(0), turn.stage, turn.parity};
     std::vector<Val> after = b_.loop(
-        "k", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], c_.depth_blocks); },
+        "k", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], tile.blocks); },
         [&](std::span<const Val> v) {
           const Sm90Turn now{v[1], v[2]};
           c_.ring.wait_empty(now);
           barrier_ = c_.ring.full(now.stage);
           gpu::mbarrier_expect(b_, barrier_, bytes);
           Val base = c_.ring.base(now.stage);
-          Val depth = b_.mul(v[0], c_.plan.tile_k());
+          Val depth = b_.mul(b_.add(v[0], tile.first_block), c_.plan.tile_k());
           load_a(base, depth, tile.row);
           load_b(r, b_.offset(base, s_.a_bytes()), depth, tile.column, ragged);
           const Sm90Turn next = c_.ring.next(now);

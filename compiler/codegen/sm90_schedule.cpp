@@ -33,6 +33,9 @@ constexpr Sm90Schedule kSchedules[] = {
 };
 
 constexpr int kSmallestTileN = 32;
+constexpr int kMostParts = 64;
+/// Cycles between the last part's end and the first addition: a store, a counter and a load that go through L2.
+constexpr double kMeetingCycles = 3000;
 /// Multiply-adds a cycle and SM, times the bytes of an element.
 constexpr double kMacBytesPerCycle = 4096;
 /// What is left of the rate where sums are promoted: two consumers of a tile fill each other's waits; one alone can't.
@@ -73,9 +76,10 @@ bool sm90_depth_major(const EpilogueProgram& epilogue, const GemmOperand& operan
 
 int sm90_element_bytes(const EpilogueProgram& epilogue) { return info(epilogue.operand_dtype(epilogue.a)).bits / 8; }
 
-void settle_promotion(Sm90Schedule& schedule, const EpilogueProgram& epilogue) {
+void settle_depth(Sm90Schedule& schedule, const EpilogueProgram& epilogue) {
   for (const auto& [name, value] : epilogue.program.schedule) {
     if (schedule.promote < 0 && name == "promote") schedule.promote = static_cast<int>(value);
+    if (name == "split") schedule.split = static_cast<int>(value);
   }
   if (schedule.promote < 0) schedule.promote = sm90_element_bytes(epilogue) == 1 ? 1 : 0;
 }
@@ -102,6 +106,14 @@ std::optional<Sm90Illegal> check_sm90_schedule(const Sm90Schedule& schedule, int
   if (s.alternate && s.consumers != 2) return Sm90Illegal{"one consumer that takes turns", "use 2 consumers"};
   const int rows = kSm90InstructionRows * s.sharers();
   const bool is_part = s.sharers() == 1 && (s.tile_m == 16 || s.tile_m == 32);
+  if (s.split < 0 || s.split > kMostParts) {
+    return Sm90Illegal{"split = " + std::to_string(s.split),
+                       "use 1 to " + std::to_string(kMostParts) + ", or 0: as estimated"};
+  }
+  if (s.alternate && s.split > 1) {
+    return Sm90Illegal{"a depth that is split between consumers that take turns",
+                       "choose a schedule that isn't a pingpong"};
+  }
   if (s.tile_m <= 0 || (s.tile_m % rows != 0 && !is_part)) {
     return Sm90Illegal{"a tile of " + std::to_string(s.tile_m) + " rows", "use a multiple of " + std::to_string(rows)};
   }
@@ -164,8 +176,9 @@ double estimate_sm90_cycles(const Sm90Schedule& s, const Sm90Problem& problem) {
   const int64_t rows = std::max<int64_t>(problem.rows, 1), columns = std::max<int64_t>(problem.columns, 1);
   const int64_t clusters = ceil_div(rows, s.tile_m * s.cluster) * ceil_div(columns, s.tile_n);
   const int64_t at_once = problem.processors / s.cluster;
-  const auto rounds = static_cast<double>(ceil_div(clusters, at_once));
-  const auto busy = static_cast<double>(std::min(clusters, at_once) * s.cluster);
+  const int64_t parts = std::max(s.split, 1);
+  const auto rounds = static_cast<double>(ceil_div(clusters * parts, at_once));
+  const auto busy = static_cast<double>(std::min(clusters * parts, at_once) * s.cluster);
 
   // Of depth, in bytes.
   const int64_t depth_bytes = std::max<int64_t>(problem.depth, 1) * problem.element_bytes;
@@ -174,9 +187,10 @@ double estimate_sm90_cycles(const Sm90Schedule& s, const Sm90Problem& problem) {
   const int multiplied_rows = std::max(s.tile_m, kSm90InstructionRows);
   const double rate =
       s.promote != 1 ? s.efficiency : s.efficiency * (s.sharers() > 1 ? kPromotedShared : kPromotedAlone);
-  const double multiply = depth * multiplied_rows * s.tile_n / kMacBytesPerCycle / rate;
+  const double part_depth = static_cast<double>(ceil_div(ceil_div(depth_bytes, kSm90RowBytes), parts)) * kSm90RowBytes;
+  const double multiply = part_depth * multiplied_rows * s.tile_n / kMacBytesPerCycle / rate;
   const auto copied_rows = static_cast<double>(std::min<int64_t>(rows, s.tile_m));
-  const double copy = depth * (copied_rows + static_cast<double>(s.tile_n) / s.cluster) / kCacheBytes;
+  const double copy = part_depth * (copied_rows + static_cast<double>(s.tile_n) / s.cluster) / kCacheBytes;
   // One epilogue is left at the end; the others are hidden only if consumers take turns.
   const double epilogue = problem.epilogue_cycles * s.accumulators();
   const double body = std::max(multiply, copy);
@@ -187,8 +201,26 @@ double estimate_sm90_cycles(const Sm90Schedule& s, const Sm90Problem& problem) {
   const double bytes = depth * static_cast<double>(rows + columns);
   const double memory = bytes / std::min(kAllMemoryBytes, kMemoryBytes * busy) + epilogue;
   // Rows of a tile that the problem doesn't have cost the copies about as much as those it has.
-  const double missing = (s.tile_m - copied_rows) * stages * kMissingRowCycles * rounds;
-  return kFillCycles + std::max(tiles, memory) + between + missing;
+  const double missing = (s.tile_m - copied_rows) * part_depth / kSm90RowBytes * kMissingRowCycles * rounds;
+  // Each part is written, and all of them are read by the last.
+  const double part_bytes = 4.0 * s.tile_m * s.tile_n;
+  const double meeting = parts > 1 ? kMeetingCycles + part_bytes * static_cast<double>(parts + 1) / kCacheBytes : 0;
+  return kFillCycles + std::max(tiles, memory) + between + missing + meeting;
+}
+
+int best_sm90_split(const Sm90Schedule& schedule, const Sm90Problem& problem) {
+  if (schedule.alternate) return 1;
+  int best = 1;
+  double least = 0;
+  for (const int parts : {1, 2, 3, 4, 6, 8, 12, 16}) {
+    Sm90Schedule s = schedule;
+    s.split = parts;
+    const double cycles = estimate_sm90_cycles(s, problem);
+    if (parts > 1 && cycles >= least) continue;
+    least = cycles;
+    best = parts;
+  }
+  return best;
 }
 
 std::vector<Sm90Schedule> rank_sm90_schedules(const Sm90Problem& problem, const EpilogueProgram& epilogue) {
@@ -196,7 +228,7 @@ std::vector<Sm90Schedule> rank_sm90_schedules(const Sm90Problem& problem, const 
   for (const Sm90Schedule& schedule : kSchedules) {
     auto fitted = fit_sm90_schedule(schedule, epilogue);
     if (!fitted) continue;
-    settle_promotion(*fitted, epilogue);
+    settle_depth(*fitted, epilogue);
     if (!check_sm90_schedule(*fitted, 0)) fitting.push_back(*fitted);
   }
   std::stable_sort(fitting.begin(), fitting.end(), [&](const Sm90Schedule& a, const Sm90Schedule& b) {

@@ -38,6 +38,9 @@ struct Sm90Schedule {
   /// 1: the tensor core sums the depth of one stage only, and those sums are added in f32; 0: it sums all of the depth,
   /// with the bits it has; -1: as the operands' type asks.
   int promote = -1;
+  /// Parts into which the depth of a tile is cut, each of a CTA's own; the last one to be done adds them in their order
+  /// and does the epilogue. For few tiles of great depth. 0: as the estimate says.
+  int split = 1;
 
   int threads() const { return kWarpgroup * (consumers + 1); }
   int sharers() const { return alternate ? 1 : consumers; }  ///< consumers of one tile
@@ -84,8 +87,9 @@ Sm90TileDemand sm90_tile_demand(const EpilogueProgram& epilogue);
 bool sm90_depth_major(const EpilogueProgram& epilogue, const GemmOperand& operand);
 /// Bytes of an element of the operands.
 int sm90_element_bytes(const EpilogueProgram& epilogue);
-/// `promote` as the program's `schedule` clause says, else as the operands' type asks, if the schedule leaves it open.
-void settle_promotion(Sm90Schedule& schedule, const EpilogueProgram& epilogue);
+/// How the depth is summed: `promote` and `split` as the program's `schedule` clause says, else `promote` as the
+/// operands' type asks, if the schedule leaves it open.
+void settle_depth(Sm90Schedule& schedule, const EpilogueProgram& epilogue);
 
 /// The schedule with tile_n lowered to the nearest width that fits the program; nothing if there is none.
 std::optional<Sm90Schedule> fit_sm90_schedule(Sm90Schedule schedule, const EpilogueProgram& epilogue);
@@ -107,6 +111,8 @@ struct Sm90Problem {
 double sm90_epilogue_cycles(const EpilogueProgram& epilogue);
 /// Cycles of a launch: rounds of tiles, or what the memory needs.
 double estimate_sm90_cycles(const Sm90Schedule& schedule, const Sm90Problem& problem);
+/// The number of parts of the depth with the best estimate.
+int best_sm90_split(const Sm90Schedule& schedule, const Sm90Problem& problem);
 /// The schedules that fit the program, as they fit it, best estimate first.
 std::vector<Sm90Schedule> rank_sm90_schedules(const Sm90Problem& problem, const EpilogueProgram& epilogue);
 

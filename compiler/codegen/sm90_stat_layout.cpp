@@ -26,11 +26,12 @@ int sm90_exchange_bytes(const Statistic& statistic, int tile_n) {
   return statistic.scope == StatScope::Row ? 0 : statistic.scope == StatScope::Column ? state * tile_n : state;
 }
 
-int sm90_scratch_bytes(const EpilogueProgram& epilogue, int tile_n) {
-  if (epilogue.statistics.empty() && epilogue.finish_stores.empty()) return 0;
+int sm90_scratch_bytes(const EpilogueProgram& epilogue, const Sm90Schedule& schedule) {
+  const bool has_finish = !epilogue.statistics.empty() || !epilogue.finish_stores.empty();
+  if (!has_finish && schedule.split == 1) return 0;
   int bytes = kSm90ArrivalBytes;
   for (const Statistic& statistic : epilogue.statistics) {
-    bytes += static_cast<int>(statistic.parts.size()) * sm90_exchange_bytes(statistic, tile_n);
+    bytes += static_cast<int>(statistic.parts.size()) * sm90_exchange_bytes(statistic, schedule.tile_n);
   }
   return (bytes + 15) / 16 * 16;
 }

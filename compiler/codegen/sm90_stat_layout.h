@@ -28,8 +28,10 @@ struct Sm90StatLayout {
 int sm90_exchange_bytes(const Statistic& statistic, int tile_n);
 /// A consumer's arrival numbers, before its exchange areas.
 inline constexpr int kSm90ArrivalBytes = 16;
+/// Which of a consumer's arrival numbers says how many parts of a split depth are done; the scopes' come first.
+inline constexpr int kSm90PartArrival = 3;
 /// Bytes of shared scratch of one consumer: arrival numbers, and states on their way between warps.
-int sm90_scratch_bytes(const EpilogueProgram& epilogue, int tile_n);
+int sm90_scratch_bytes(const EpilogueProgram& epilogue, const Sm90Schedule& schedule);
 /// Adds the workspaces to the image.
 Sm90StatLayout make_sm90_stat_layout(const EpilogueProgram& epilogue, const Sm90Plan& plan, const Dim& rows,
                                      KernelImage& image);

@@ -4,7 +4,7 @@
 
 namespace coda {
 
-void Sm90Tiles::prepare(const Dim& rows) {
+void Sm90Tiles::prepare(const Dim& rows, Val depth_blocks) {
   const Sm90Schedule& s = plan_.schedule;
   const bool clustered = s.cluster > 1;
   rank_ = clustered ? gpu::special_register(b_, "cluster.ctarank") : b_.i32(0);
@@ -17,11 +17,26 @@ void Sm90Tiles::prepare(const Dim& rows) {
     counts_.push_back(b_.ceil_div(arguments_.extent32(epilogue_.regions[r].extent), plan_.regions[r].step));
     columns_ = b_.add(columns_, counts_.back());
   }
+  depth_blocks_ = depth_blocks;
+  parts_ = s.split > 1 ? b_.op(IntOp::Umin, depth_blocks, s.split) : b_.i32(1);
   total_ = b_.mul(columns_, panels_);
+  if (s.split > 1) total_ = b_.mul(total_, parts_);
 }
 
 Sm90Tile Sm90Tiles::at(Val number) {
   const Sm90Schedule& s = plan_.schedule;
+  Sm90Tile tile;
+  tile.part = tile.first_block = b_.i32(0);
+  tile.blocks = depth_blocks_;
+  if (s.split > 1) {
+    Val whole = b_.op(IntOp::Udiv, number, parts_);
+    tile.part = b_.sub(number, b_.mul(whole, parts_));
+    number = whole;
+    tile.first_block = b_.op(IntOp::Udiv, b_.mul(depth_blocks_, tile.part), parts_);
+    Val end = b_.op(IntOp::Udiv, b_.mul(depth_blocks_, b_.add(tile.part, 1)), parts_);
+    tile.blocks = b_.sub(end, tile.first_block);
+  }
+  tile.number = s.cluster > 1 ? b_.add(b_.mul(number, s.cluster), rank_) : number;
   Val per_group = b_.mul(columns_, s.group_m);
   Val group = b_.op(IntOp::Udiv, number, per_group);
   Val inside = b_.sub(number, b_.mul(group, per_group));
@@ -31,7 +46,6 @@ Sm90Tile Sm90Tiles::at(Val number) {
   Val panel = b_.add(first_panel, b_.sub(inside, b_.mul(column, height)));
   if (s.cluster > 1) panel = b_.add(b_.mul(panel, s.cluster), rank_);
 
-  Sm90Tile tile;
   tile.row = b_.mul(panel, s.tile_m);
   tile.column_index = column;
   tile.region = b_.i32(0);

@@ -1,4 +1,5 @@
-// The persistent walk over output tiles: which rows, region and columns tile number t is. Columns of tiles are counted
+// The persistent walk over output tiles: which rows, region and columns tile number t is, and, where their depth is
+// split, which part of it: a tile's parts follow each other. Columns of tiles are counted
 // region by region; groups of row panels are walked before the next column, so that neighbours share operands in L2.
 #pragma once
 
@@ -16,6 +17,10 @@ struct Sm90Tile {
   Val column;            ///< I32, first column in the region's coordinate
   Val column_index;      ///< I32, number of the tile's column over all regions
   Val column_in_region;  ///< I32, number of the tile's column in its region
+  Val number;            ///< I32, of this CTA's tile among all
+  Val part;              ///< I32, which part of the depth
+  Val first_block;       ///< I32, k-block the part begins with
+  Val blocks;            ///< I32, k-blocks of the part, at least 1
 };
 
 class Sm90Tiles {
@@ -24,10 +29,11 @@ class Sm90Tiles {
       : b_(builder), arguments_(arguments), plan_(plan), epilogue_(epilogue) {}
 
   /// Emits what does not depend on the tile; before either role starts.
-  void prepare(const Dim& rows);
+  void prepare(const Dim& rows, Val depth_blocks);
   Val first() const { return first_; }
   Val step() const { return step_; }
-  Val total() const { return total_; }
+  Val total() const { return total_; }      ///< parts of tiles, of a cluster
+  Val parts() const { return parts_; }      ///< of each tile, at least 1 and at most the schedule's split
   Val rank() const { return rank_; }        ///< of this CTA in its cluster
   Val columns() const { return columns_; }  ///< tiles across all regions
   Val region_columns(int region) const { return counts_[static_cast<size_t>(region)]; }
@@ -39,7 +45,7 @@ class Sm90Tiles {
   Sm90Arguments& arguments_;
   const Sm90Plan& plan_;
   const EpilogueProgram& epilogue_;
-  Val first_, step_, total_, rank_, columns_, panels_, row_panels_;
+  Val first_, step_, total_, rank_, columns_, panels_, row_panels_, depth_blocks_, parts_;
   std::vector<Val> counts_;
 };
 

@@ -71,6 +71,7 @@ void visit(Io& io, Image& image) {
   io.field(image.threads);
   io.field(image.shared_bytes);
   io.field(image.ctas_per_sm);
+  io.field(image.split);
   io.list(image.words, [](Io& inner, auto& item) { visit_word(inner, item); });
   io.list(image.conditions, [](Io& inner, auto& item) { visit_condition(inner, item); });
   io.list(image.tensor_maps, [](Io& inner, auto& item) { visit_tensor_map(inner, item); });
@@ -85,7 +86,7 @@ Status corrupt(const std::string& reason) { return corrupt(kKernelFile, reason);
 }  // namespace
 
 // The version rises with every change of visit() above.
-const FileKind kKernelFile = {"CODAIMG\n", 2, "kernel image"};
+const FileKind kKernelFile = {"CODAIMG\n", 3, "kernel image"};
 
 std::vector<uint8_t> to_bytes(const KernelImage& image) {
   Writer fields;
@@ -163,7 +164,7 @@ Status check_image(const KernelImage& image) {
     }
   }
   if (image.region_segments.size() != image.region_columns.size() || image.tile_rows < 0 || image.tile_columns < 0 ||
-      image.cluster < 1 || image.ctas_per_sm < 1 || image.threads < 0 || image.shared_bytes < 0 ||
+      image.cluster < 1 || image.ctas_per_sm < 1 || image.split < 1 || image.threads < 0 || image.shared_bytes < 0 ||
       std::any_of(image.region_segments.begin(), image.region_segments.end(), [](int n) { return n < 1; })) {
     return corrupt("its geometry is malformed");
   }

@@ -82,6 +82,7 @@ struct KernelImage : Signature {
   std::vector<int> region_segments;
   int cluster = 1, threads = 0, shared_bytes = 0;
   int ctas_per_sm = 1;  ///< that the grid is sized for
+  int split = 1;        ///< parts into which the depth of a tile is cut at most, each of a CTA's own
 
   std::vector<WordSpec> words;
   std::vector<ConditionSpec> conditions;   ///< at most 64

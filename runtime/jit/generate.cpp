@@ -25,31 +25,6 @@ void generate_host(const CompileRequest& request, Compilation& result) {
   result.image = std::move(output->image);
 }
 
-/// Extents of the GEMM where the request's bindings give them: the tile is chosen by them.
-Sm90Options options_for(const CompileRequest& request, const EpilogueProgram& epilogue) {
-  Sm90Options options;
-  options.keep_llvm = wants(request, Dump::Llvm);
-  options.schedule = request.schedule_name;
-  if (epilogue.is_rowwise()) {  // the widest walk decides how many threads share a row
-    std::optional<int64_t> widest = 0;
-    for (const Region& region : epilogue.regions) {
-      const auto columns = region.extent.evaluate(request.bindings);
-      widest = widest && columns ? std::optional(std::max(*widest, *columns)) : std::nullopt;
-    }
-    options.columns = widest;
-    return options;
-  }
-  Dim rows = 1, columns;
-  for (const NamedDim& row : epilogue.rows) rows = rows * row.extent;
-  for (const Region& region : epilogue.regions) {
-    columns = columns + region.extent * Dim(static_cast<int64_t>(region.segments.size()));
-  }
-  options.rows = rows.evaluate(request.bindings);
-  options.columns = columns.evaluate(request.bindings);
-  options.depth = epilogue.depth.evaluate(request.bindings);
-  return options;
-}
-
 /// PTX becomes a cubin if there is an assembler; without one the driver assembles when the kernel is loaded.
 void assemble_image(const CompileRequest& request, Compilation& result, const std::string& ptx) {
   if (!find_assembler()) {
@@ -87,7 +62,7 @@ void generate_with(const CompileRequest& request, const Sm90Options& options, Co
 }
 
 void generate_sm90(const CompileRequest& request, Compilation& result) {
-  Sm90Options options = options_for(request, *result.epilogue);
+  Sm90Options options = sm90_options_for(request, *result.epilogue);
   generate_with(request, options, result);
   const bool pinned = result.epilogue->is_rowwise() || !options.schedule.empty() || !result.program->schedule.empty();
   if (pinned || !result.image || result.image->spill_bytes == 0) return;
@@ -108,6 +83,30 @@ struct Target {
 constexpr Target kTargets[] = {{"host", generate_host}, {"sm_90a", generate_sm90}};
 
 }  // namespace
+
+Sm90Options sm90_options_for(const CompileRequest& request, const EpilogueProgram& epilogue) {
+  Sm90Options options;
+  options.keep_llvm = wants(request, Dump::Llvm);
+  options.schedule = request.schedule_name;
+  if (epilogue.is_rowwise()) {  // the widest walk decides how many threads share a row
+    std::optional<int64_t> widest = 0;
+    for (const Region& region : epilogue.regions) {
+      const auto columns = region.extent.evaluate(request.bindings);
+      widest = widest && columns ? std::optional(std::max(*widest, *columns)) : std::nullopt;
+    }
+    options.columns = widest;
+    return options;
+  }
+  Dim rows = 1, columns;
+  for (const NamedDim& row : epilogue.rows) rows = rows * row.extent;
+  for (const Region& region : epilogue.regions) {
+    columns = columns + region.extent * Dim(static_cast<int64_t>(region.segments.size()));
+  }
+  options.rows = rows.evaluate(request.bindings);
+  options.columns = columns.evaluate(request.bindings);
+  options.depth = epilogue.depth.evaluate(request.bindings);
+  return options;
+}
 
 void generate(const CompileRequest& request, Compilation& result) {
   std::string names;

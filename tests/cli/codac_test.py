@@ -73,6 +73,39 @@ class Commands(unittest.TestCase):
             self.assertIn(text, output)
         return result
 
+    def test_tune_keeps_the_fastest_and_run_and_build_take_it(self):
+        driver = pathlib.Path(CODAC).parent / "tests/libcoda_fake_cuda.so"
+        if not driver.exists():
+            self.skipTest("no fake driver here")
+        fake = dict(CODA_CUDA_DRIVER_PATH=str(driver))
+        gemm, results = SOURCE / "examples/gemm.coda", self.tmp / "tuned.json"
+        sizes = dims(dict(M=16, N=512, K=4096))
+        out = codac("tune", gemm, *sizes, "--results", results, "--most", 3, "--repeat", 2, **fake)
+        self.expect(out, 0, "gemm at K=4096 M=16 N=512 on Fake H200", "best: ", "1.5 ms")
+        entry = json.loads(results.read_text())["entries"][0]
+        self.assertEqual((entry["sizes"], entry["device"], entry["ms"]), ("K=4096 M=16 N=512", "Fake H200", 1.5))
+        image = self.tmp / "gemm.bin"
+        build = lambda: codac("build", gemm, *sizes, "--arch", "sm_90a", "--tuned", results, "-o", image)
+        # Another schedule than the estimate's own shows that it is taken.
+        content = dict(format="coda tuned schedules 1", entries=[dict(entry, schedule="64x64", split=3)])
+        results.write_text(json.dumps(content))
+        self.expect(build(), 0)
+        self.assertIn(b"64x64", image.read_bytes())
+        # What no longer holds, or belongs elsewhere, is said, and the estimate decides.
+        for change, said in ((dict(schedule="8x8"), "can't be used"), (dict(schedule="pingpong-128x192"), "can't be used"),
+                             (dict(sizes="M=1"), "no schedule"), (dict(compiler="another"), "no schedule")):
+            content["entries"] = [dict(entry, schedule="64x64", split=3, **{}) | change]
+            results.write_text(json.dumps(content))
+            self.expect(build(), 0, said)
+            self.assertNotIn(b"64x64", image.read_bytes())
+        for text in ("{", "[]", '{"format": "coda tuned schedules 1"}',
+                     '{"format": "coda tuned schedules 1", "entries": [{"program": "x"}]}'):
+            results.write_text(text)
+            self.expect(build(), 0, "no file of measured schedules")
+            self.expect(codac("tune", gemm, *sizes, "--results", results, **fake), 2, "no file of measured schedules")
+        self.expect(codac("tune", SOURCE / "examples/softmax.coda", "--results", self.tmp / "x.json", **fake), 2,
+                    "only a kernel with a product")
+
     def test_examples_exist(self):
         self.assertGreaterEqual(len(EXAMPLES), 6)
         self.assertGreaterEqual(len(list(cases())), 6)

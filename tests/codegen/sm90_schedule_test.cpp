@@ -222,6 +222,73 @@ TEST_CASE("the tile of a promoted product leaves registers for the sums that are
         0.6 * estimate_sm90_cycles(*find_sm90_schedule("128x256"), {8192, 8192, 8192}));
 }
 
+TEST_CASE("a split depth is for tiles whose consumers share them, and is worth it where tiles are few") {
+  const auto named = [](const char* name, int split) {
+    Sm90Schedule s = *find_sm90_schedule(name);
+    s.split = split;
+    return s;
+  };
+  CHECK_FALSE(check_sm90_schedule(named("16x64", 4), 16));
+  CHECK_FALSE(check_sm90_schedule(named("128x256", 2), 32));
+  CHECK(check_sm90_schedule(named("16x64", 65), 16));
+  CHECK(check_sm90_schedule(named("16x64", -1), 16));
+  CHECK(check_sm90_schedule(named("pingpong-128x192", 2), 32));
+  CHECK(best_sm90_split(named("16x64", 1), {16, 2048, 16384}) > 1);
+  CHECK(best_sm90_split(named("128x256", 1), {512, 1024, 16384}) > 1);
+  CHECK(best_sm90_split(named("128x256", 1), {8192, 8192, 8192}) == 1);
+  CHECK(best_sm90_split(named("pingpong-128x192", 1), {512, 1024, 16384}) == 1);
+  for (const std::string& name : sm90_schedules_for(lowered("split"), {})) {
+    CHECK_FALSE(find_sm90_schedule(name)->alternate);
+  }
+}
+
+TEST_CASE("the workspace of a split depth holds every part of every tile") {
+  std::string report;
+  const auto epilogue =
+      test::lower_text({"k",
+                        "kernel k(x: bf16[M, K], w: bf16[A + 2*F, K]) -> (y: bf16[M, A], z: bf16[M, F])\n"
+                        "schedule { split = 3 } {\n  let (a, b, c) = split(x @ w.T, A, F, F)\n"
+                        "  y = a\n  z = b * c\n}\n",
+                        {}},
+                       report);
+  INFO(report);
+  REQUIRE(epilogue);
+  for (const char* name : {"16x64", "32x128", "64x256", "128x128", "128x256"}) {
+    SourceMap sources;
+    Diagnostics diagnostics(sources);
+    Sm90Options options;
+    options.schedule = name;
+    const auto result = compile_sm90(*epilogue, options, diagnostics);
+    INFO(name);
+    REQUIRE(result);
+    const KernelImage& image = result->image;
+    const Sm90Schedule& s = *find_sm90_schedule(name);
+    CHECK(image.split == 3);
+    REQUIRE(image.workspaces.size() == 2);
+    CHECK_FALSE(image.workspaces[0].zeroed);
+    CHECK(image.workspaces[1].zeroed);
+    for (const Bindings& sizes : {Bindings{{"M", 1}, {"A", 1}, {"F", 1}},
+                                  {{"M", 300}, {"A", 257}, {"F", 65}},
+                                  {{"M", 129}, {"A", 0}, {"F", 512}},
+                                  {{"M", 64}, {"A", 1000}, {"F", 0}}}) {
+      const auto ceil_div = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+      int64_t columns = 0;
+      for (size_t r = 0; r < image.region_columns.size(); ++r) {
+        columns += ceil_div(*image.region_columns[r].evaluate(sizes), image.tile_columns / image.region_segments[r]);
+      }
+      const int64_t tiles = columns * ceil_div(*image.rows.evaluate(sizes), s.tile_m * s.cluster) * s.cluster;
+      const auto bytes = [&](const WorkspaceSpec& spec) {
+        return *spec.bytes.evaluate(sizes) + spec.tile_bytes * ceil_div(*spec.rows.evaluate(sizes), spec.tile_rows) *
+                                                 ceil_div(*spec.columns.evaluate(sizes), spec.tile_columns);
+      };
+      // Of each part: whole instructions of 64 rows, in f32.
+      const int64_t part = int64_t{4} * std::max(s.tile_m, 64) * image.tile_columns;
+      CHECK(bytes(image.workspaces[0]) >= 3 * tiles * part);
+      CHECK(bytes(image.workspaces[1]) >= 4 * tiles * s.sharers());
+    }
+  }
+}
+
 TEST_CASE("approximate functions are for kernels that store 16 bits or fewer") {
   const std::string head = "kernel k(x: bf16[M, K], w: bf16[N, K]) -> (";
   const std::string narrow = ptx_of(head + "y: bf16[M, N]) {\n  y = tanh(x @ w.T)\n}\n");

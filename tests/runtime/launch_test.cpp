@@ -134,7 +134,7 @@ TEST_CASE("what a tensor map can't address is left to the kernel") {
   CHECK(fake_cuda::snapshot().launches.back().parameters[kMapsWord] == 2);
 }
 
-TEST_CASE("without output elements nothing is launched; statistics over nothing are refused") {
+TEST_CASE("without output elements nothing is launched; for statistics over nothing one cluster is") {
   fake_cuda::reset();
   auto kernel = prepared(cubin_image());
   Tensors no_rows(0, 512, 64), no_columns(300, 0, 64);
@@ -146,15 +146,26 @@ TEST_CASE("without output elements nothing is launched; statistics over nothing 
   image.params.push_back({"sum", ParamSpec::Role::Out, DType::F32, {Dim::symbol("M")}, {}});
   kernel = prepared(image);
   no_columns.add(DType::F32, {300});
-  CHECK(kernel->launch(no_columns.arguments, nullptr).code() == Code::Unsupported);
-  CHECK(fake_cuda::snapshot().launches.empty());
-
-  image.workspaces.clear();
-  std::erase_if(image.words, [](const WordSpec& word) { return word.kind == WordSpec::Kind::Workspace; });
-  kernel = prepared(image);
-  CHECK(kernel->launch(no_columns.arguments, nullptr).ok());  // without statistics one cluster is launched
+  CHECK(kernel->launch(no_columns.arguments, nullptr).ok());
   REQUIRE(fake_cuda::snapshot().launches.size() == 1);
   CHECK(fake_cuda::snapshot().launches[0].grid == 2);
+}
+
+TEST_CASE("the parts of a split depth are launched side by side, as many as the device holds") {
+  fake_cuda::reset();
+  Tensors small(100, 100, 4096), large(8192, 8192, 64);
+  unsigned before = 0;
+  for (const int split : {1, 3}) {
+    KernelImage image = cubin_image();
+    image.split = split;
+    auto kernel = prepared(image);
+    REQUIRE(kernel->launch(small.arguments, nullptr).ok());
+    const unsigned grid = fake_cuda::snapshot().launches.back().grid;
+    if (split == 1) before = grid;
+    CHECK(grid == before * static_cast<unsigned>(split));
+    REQUIRE(kernel->launch(large.arguments, nullptr).ok());
+    CHECK(fake_cuda::snapshot().launches.back().grid == 132);
+  }
 }
 
 TEST_CASE("extents beyond 32 bits are refused") {

@@ -7,6 +7,7 @@
 #include "tools/codac/command.h"
 #include "tools/codac/compile_options.h"
 #include "tools/codac/launch_header.h"
+#include "tools/codac/tuned.h"
 
 namespace coda {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 struct BuildOptions {
   CompileOptions compile;
   std::vector<std::string> archs{"host"};
-  std::string output, header;
+  std::string output, header, tuned;
   std::vector<std::string> emit;
 };
 
@@ -68,6 +69,10 @@ int build(const BuildOptions& options) {
   for (const std::string& arch : options.archs) {
     auto request = options.compile.request(arch, Stage::Assemble);
     if (!request) return kExitUsage;
+    if (!options.tuned.empty() && arch != "host") {
+      const std::string remark = apply_tuned(options.tuned, "", *request);
+      if (!remark.empty()) std::fprintf(stderr, "codac: %s\n", remark.c_str());
+    }
     Compilation compilation = compile(*request);
     options.compile.report(compilation);
     if (!compilation.ok()) return kExitProgram;
@@ -91,6 +96,7 @@ void add_build(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->check(CLI::IsMember({"host", "sm_90a"}));
   command->add_option("-o,--output", options->output, "the file to write");
+  command->add_option("--tuned", options->tuned, "a file of `codac tune`: the schedule measured there, if it has one");
   command->add_option("--header", options->header, "also write a C++ header with typed launches of the program");
   command->add_option("--emit", options->emit, "stages to print instead: " + dump_names())->delimiter(',');
   command->callback([options, &action] { action = [options] { return build(*options); }; });

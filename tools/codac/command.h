@@ -30,6 +30,7 @@ void add_explain(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_cache(CLI::App& app, Action& action);
+void add_tune(CLI::App& app, Action& action);
 void add_grad(CLI::App& app, Action& action);
 void add_doc_ops(CLI::App& app, Action& action);
 

@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
 
   coda::Action action;
   for (auto add : {coda::add_check, coda::add_fmt, coda::add_build, coda::add_explain, coda::add_run, coda::add_doctor,
-                   coda::add_cache, coda::add_grad, coda::add_doc_ops}) {
+                   coda::add_cache, coda::add_grad, coda::add_tune, coda::add_doc_ops}) {
     add(app, action);
   }
   try {

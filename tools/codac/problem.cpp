@@ -31,9 +31,8 @@ void add_kernel(const EpilogueProgram& epilogue, const std::vector<int>& argumen
 
 /// Tensor cores keep 13 bits behind the point when they sum products of 8-bit floats: products much smaller than the
 /// sum lose some of theirs. As the roundoff of one more rounding of what is summed; see docs/numerics.md.
-double narrow_sum_roundoff(const Compilation& kernel, const Bindings& dims) {
-  const EpilogueProgram& epilogue = *kernel.epilogue;
-  if (epilogue.is_rowwise() || !kernel.image || kernel.image->target == "host") return 0;
+double narrow_sum_roundoff(const EpilogueProgram& epilogue, const Bindings& dims, const std::string& target) {
+  if (epilogue.is_rowwise() || target == "host") return 0;
   if (info(epilogue.operand_dtype(epilogue.a)).bits > 8) return 0;
   constexpr double kStage = 128;  // summed before they are promoted
   double summed = kStage;
@@ -51,7 +50,7 @@ double unit_roundoff(DType dtype) {
 
 }  // namespace
 
-Problem problem_of(const Compilation& compilation, const Bindings& dims) {
+Problem problem_of(const Compilation& compilation, const Bindings& dims, const std::string& target) {
   Problem problem;
   const size_t params = compilation.program->params.size();
   problem.kept_roundings.assign(params, 0);
@@ -59,7 +58,7 @@ Problem problem_of(const Compilation& compilation, const Bindings& dims) {
     std::vector<int> same;
     for (size_t p = 0; p < params; ++p) same.push_back(static_cast<int>(p));
     add_kernel(*compilation.epilogue, same, dims, problem);
-    problem.kept_roundings.assign(params, narrow_sum_roundoff(compilation, dims));
+    problem.kept_roundings.assign(params, narrow_sum_roundoff(*compilation.epilogue, dims, target));
     return problem;
   }
   const Plan& plan = *compilation.plan;
@@ -68,7 +67,7 @@ Problem problem_of(const Compilation& compilation, const Bindings& dims) {
   for (size_t k = 0; k < plan.kernels.size(); ++k) {
     const PlanKernel& kernel = plan.kernels[k];
     add_kernel(*compilation.kernels[k].epilogue, kernel.arguments, dims, problem);
-    double incoming = 0, sum = narrow_sum_roundoff(compilation.kernels[k], dims);
+    double incoming = 0, sum = narrow_sum_roundoff(*compilation.kernels[k].epilogue, dims, target);
     for (size_t i = 0; i < kernel.arguments.size(); ++i) {
       if (kernel.program.params[i].role == Param::Role::Out) continue;
       incoming = std::max(incoming, after[static_cast<size_t>(kernel.arguments[i])]);

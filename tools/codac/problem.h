@@ -18,7 +18,7 @@ struct Problem {
   const Plan* plan = nullptr;  ///< of a block; the compilation's
 };
 
-/// For a compilation that has an epilogue or a plan, at these sizes.
-Problem problem_of(const Compilation& compilation, const Bindings& dims);
+/// For a compilation that has an epilogue or a plan, at these sizes, on `target`.
+Problem problem_of(const Compilation& compilation, const Bindings& dims, const std::string& target = "host");
 
 }  // namespace coda

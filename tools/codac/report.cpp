@@ -161,6 +161,7 @@ std::string explain_code(const std::string& label, const KernelImage& image) {
             std::to_string(image.shared_bytes) + " B of shared memory";
   }
   if (!image.schedule.empty()) text += ", schedule " + image.schedule;
+  if (image.split > 1) text += ", depth in " + std::to_string(image.split) + " parts";
   constexpr const char* kKinds[] = {"object code", "PTX", "cubin"};
   std::string out = line(label, text);
   out += line("", with_prefix(static_cast<double>(image.code.size()), "B") + " of " +

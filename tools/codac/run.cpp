@@ -9,6 +9,7 @@
 #include "tools/codac/report.h"
 #include "tools/codac/runner.h"
 #include "tools/codac/tensor_files.h"
+#include "tools/codac/tuned.h"
 #include "tools/codac/verify.h"
 
 namespace coda {
@@ -19,7 +20,7 @@ struct RunOptions {
   ArgumentOptions arguments;
   VerifyOptions verify;
   std::vector<std::string> outputs;
-  std::string device = "auto", image;
+  std::string device = "auto", image, tuned;
   int ordinal = 0, repeat = 20;
   bool check = false, bench = false, graph = false, brief = false;
 };
@@ -154,6 +155,10 @@ int run(RunOptions& options) {
                                 "=... or by the shape of an input");
   }
   request->bindings = dims;
+  if (!options.tuned.empty() && *device != kHostDevice) {
+    const std::string remark = apply_tuned(options.tuned, (*Device::get(*device))->name(), *request);
+    if (!remark.empty()) std::fprintf(stderr, "codac: %s\n", remark.c_str());
+  }
   request->stage = options.image.empty() ? Stage::Assemble : Stage::Lower;
   Compilation compilation = compile(*request);
   options.compile.report(compilation);
@@ -170,7 +175,7 @@ int run(RunOptions& options) {
   }
 
   const Program& program = *compilation.program;
-  const Problem problem = problem_of(compilation, dims);
+  const Problem problem = problem_of(compilation, dims, target);
   auto arguments = inputs->make(program, problem, dims, options.arguments);
   if (!arguments) return fail(kExitUsage, arguments.status().message());
   auto runner = Runner::create(std::make_shared<Image>(std::move(*image)), *device, *arguments);
@@ -215,6 +220,7 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("--rows", options->verify.rows, "rows of each output to compare at large sizes");
   command->add_option("--columns", options->verify.columns, "columns of each output to compare at large sizes");
   command->add_option("--slack", options->verify.slack, "factor on the accumulation part of the error bound");
+  command->add_option("--tuned", options->tuned, "a file of `codac tune`: the schedule measured there, if it has one");
   command->add_flag("--bench", options->bench, "print time and FLOP/s");
   command->add_flag("--graph", options->graph, "time replays of a CUDA graph of the launch");
   command->add_option("--repeat", options->repeat, "runs that are timed")->check(CLI::Range(1, 100000));
