@@ -288,9 +288,9 @@ def summary(base_ms, ours_ms, ratios, flop):
                 ratio=statistics.median(ratios), ratio_low=min(ratios), ratio_high=max(ratios), rounds=len(ratios))
 
 
-def run_case(coda, dist, name, dims, args):
+def run_case(coda, dist, name, dims, args, build="0"):
     beat(f"{name} set-up")
-    kernel = coda.load(dist / "programs" / f"{name}.0.coda.bin").prepare(0, **dims)
+    kernel = coda.load(dist / "programs" / f"{name}.{build}.coda.bin").prepare(0, **dims)
     sets, bytes_each = [], 0
     make = CASES.get(name) or COPIES[name]
     while len(sets) < 3 and (not sets or (len(sets) + 1) * bytes_each < args.memory << 30):
@@ -311,7 +311,7 @@ def run_case(coda, dist, name, dims, args):
         for _ in sets:
             a, b = (torch.empty(bytes_each // 8, device=DEVICE) for _ in range(2))
             base.append(lambda a=a, b=b: b.copy_(a))
-    result = dict(name=name, dims=dims, sets=len(sets), gemm=shape)
+    result = dict(name=name if build == "0" else f"{name}:{build}", dims=dims, sets=len(sets), gemm=shape)
     result["error"] = max(check(name, ours[i], sets[i][1], sets[i][2], x.shape[0]) for i in range(len(sets)))
     base, ours = Timer(base), Timer(ours)
     base.calibrate()
@@ -341,7 +341,7 @@ def main():
     parser.add_argument("--dist", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent)
     parser.add_argument("--hot", type=int, default=6, help="rounds of hot bursts; 0: none")
     parser.add_argument("--cool", type=int, default=8, help="rounds of cool launches; 0: none")
-    parser.add_argument("--only", default="", help="names of cases, with commas")
+    parser.add_argument("--only", default="", help="names of cases, with commas; NAME:BUILD for another program of it")
     parser.add_argument("--memory", type=int, default=24, help="GiB of device memory for sets of inputs")
     parser.add_argument("--json", type=pathlib.Path, help="where to write all figures")
     args = parser.parse_args()
@@ -358,23 +358,25 @@ def main():
     print(f"{'case':<10} {'M x N x K':<18} {'error':<7}{heads}", flush=True)
     results, failed = [], 0
     for name, _, dims in read_cases(args.dist / "gpu_cases.txt"):
-        if (args.only and name not in args.only.split(",")) or name not in {**CASES, **COPIES}:
+        if name not in {**CASES, **COPIES}:
             continue
-        try:
-            results.append(run_case(coda, args.dist, name, dims, args))
-            print(row(results[-1]), flush=True)
-            if args.json:
-                args.json.write_text(json.dumps(results, indent=1))
-        except Exception as error:  # one case must not hide the others
-            failed += 1
-            print(f"{name:<10} FAILED: {error}", flush=True)
-        torch.cuda.empty_cache()
+        builds = [part.partition(":")[2] or "0" for part in args.only.split(",") if part.partition(":")[0] == name]
+        for build in builds if args.only else ["0"]:
+            try:
+                results.append(run_case(coda, args.dist, name, dims, args, build))
+                print(row(results[-1]), flush=True)
+                if args.json:
+                    args.json.write_text(json.dumps(results, indent=1))
+            except Exception as error:  # one case must not hide the others
+                failed += 1
+                print(f"{name:<10} FAILED: {error}", flush=True)
+            torch.cuda.empty_cache()
     if args.json:
         args.json.write_text(json.dumps(results, indent=1))
     line = f"benchmark: {len(results)} cases, {failed} failed"
     for mode in ("hot", "cool"):
         for kind, names in (("", CASES), (" of copies", COPIES)):
-            ratios = [r[mode]["ratio"] for r in results if mode in r and r["name"] in names]
+            ratios = [r[mode]["ratio"] for r in results if mode in r and r["name"].partition(":")[0] in names]
             if ratios:
                 line += f"; {mode} geometric mean{kind} {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}"
     print(line, flush=True)
