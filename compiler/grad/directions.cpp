@@ -37,13 +37,45 @@ class Directions {
     }
   }
 
-  void run() {
-    const std::set<NodeId> kept = cut();
+  void run() { make(cut()); }
+
+  /// Computes more again until what is kept fits; gives the bytes of what is.
+  double run_within(double limit, const Bindings& sizes) {
+    const SizeHints hints(sizes, kNotionalExtent);
+    std::set<NodeId> kept = cut();
+    while (bytes_of(kept, hints) > limit) {
+      NodeId largest = kNoNode;
+      for (const NodeId id : kept) {
+        if (!can_be_again(id)) continue;
+        if (largest == kNoNode || bytes(id, hints) > bytes(largest, hints)) largest = id;
+      }
+      if (largest == kNoNode) break;
+      again_.insert(largest);
+      kept = cut();
+    }
+    make(kept);
+    return bytes_of(kept, hints);
+  }
+
+ private:
+  void make(const std::set<NodeId>& kept) {
     make_forward(kept);
     make_backward(kept);
   }
 
- private:
+  double bytes(NodeId id, const SizeHints& sizes) const {
+    return info(kept_type(id)).bits / 8.0 * sizes.elements(whole_.graph[id].dims);
+  }
+  double bytes_of(const std::set<NodeId>& kept, const SizeHints& sizes) const {
+    double sum = 0;
+    for (const NodeId id : kept) sum += output_of_.contains(id) ? 0 : bytes(id, sizes);
+    return sum;
+  }
+  /// An output is there anyway, and what an inout parameter held is gone.
+  bool can_be_again(NodeId id) const {
+    return whole_.graph[id].kind != NodeKind::Input && !output_of_.contains(id) && !again_.contains(id);
+  }
+
   bool is_forward(NodeId id) const { return id < forward_nodes_; }
   std::vector<NodeId> backward_roots() const {
     std::vector<NodeId> roots;
@@ -115,8 +147,9 @@ class Directions {
     const auto out = [](NodeId id) { return 2 * id + 1; };
     for (const NodeId id : below) {
       const Node& node = whole_.graph[id];
-      cut.edge(in(id), out(id), cost(id));
-      if (is_parameter(node) || has_to_be_kept(node)) cut.edge(source, in(id), MinCut::kInfinite);
+      const bool again = again_.contains(id);
+      cut.edge(in(id), out(id), again ? MinCut::kInfinite : cost(id));
+      if (!again && (is_parameter(node) || has_to_be_kept(node))) cut.edge(source, in(id), MinCut::kInfinite);
       for (const NodeId arg : node.args) cut.edge(out(arg), in(id), MinCut::kInfinite);
     }
     for (const NodeId id : wanted) cut.edge(out(id), sink, MinCut::kInfinite);
@@ -323,12 +356,30 @@ class Directions {
   std::set<std::string> names_;
   std::map<NodeId, int> output_of_;
   std::map<NodeId, Param> kept_params_;
+  std::set<NodeId> again_;  // not kept, whatever it costs to compute them twice
 };
 
 }  // namespace
 
 void cut_directions(const Program& source, NodeId forward_nodes, Gradient& gradient) {
   Directions(source, forward_nodes, gradient).run();
+}
+
+double keep_at_most(const Program& source, double bytes, const Bindings& sizes, Gradient& gradient) {
+  // The forward's nodes come first, then the gradients that come in.
+  const Program& whole = gradient.whole;
+  NodeId forward_nodes = whole.graph.size();
+  for (NodeId id = whole.graph.size(); id-- > 0;) {
+    const Node& node = whole.graph[id];
+    if (node.kind != NodeKind::Input) continue;
+    const std::string& name = whole.params[static_cast<size_t>(node.param)].name;
+    const bool own =
+        std::any_of(source.params.begin(), source.params.end(), [&](const Param& param) { return param.name == name; });
+    if (!own) forward_nodes = id;
+  }
+  gradient.forward = {};
+  gradient.backward = {};
+  return Directions(source, forward_nodes, gradient).run_within(bytes, sizes);
 }
 
 }  // namespace coda

@@ -130,7 +130,9 @@ class Emission {
     }
     const auto rank = [&](const NamedDim& dim) {
       const auto known = place.find(dim.name);
-      return std::tuple(!meet({dim}, rows), -stride[dim.name], known == place.end() ? SIZE_MAX : known->second);
+      const size_t at = known == place.end() ? SIZE_MAX : known->second;
+      const bool is_row = rows.empty() ? at == 0 : meet({dim}, rows);
+      return std::tuple(!is_row, -stride[dim.name], at);
     };
     std::vector<NamedDim> order = wanted;
     std::stable_sort(order.begin(), order.end(),
@@ -197,7 +199,10 @@ class Emission {
 
   void emit(int k) {
     const HostKernel& host = hosting_.kernels[static_cast<size_t>(k)];
-    if (host.kind == KernelKind::External) return;
+    if (host.kind == KernelKind::External) {
+      late_ = true;
+      return;
+    }
     const KernelTraffic& traffic = costs_.traffic[static_cast<size_t>(k)];
     Builder b{.index = k};
     b.kernel.kind = host.kind;
@@ -240,6 +245,7 @@ class Emission {
       b.kernel.arguments.push_back(output.tensor);
     }
     pending_.clear();
+    b.kernel.late = late_;
     plan_.kernels.push_back(std::move(b.kernel));
   }
 
@@ -316,6 +322,7 @@ class Emission {
   std::map<NodeId, DType> operand_types_;
   std::vector<Pending> pending_;
   std::set<int> written_;
+  bool late_ = false;  // behind the arrival of gradients
   Plan plan_;
 };
 

@@ -56,7 +56,7 @@ class Page {
     const Roofline limits = roofline(plan_.bytes, plan_.flops, context_.options.machine);
     html_ += "<h1>" + escape_html(plan_.name) + "</h1>\n<p>" + std::to_string(plan_.kernels.size()) + " kernels, " +
              megabytes(plan_.bytes) + " moved, " + format("%.2f", plan_.flops / 1e12) + " TFLOP, at most " +
-             megabytes(kept_bytes(plan_, context_.options.sizes)) + " kept between kernels. Predicted " +
+             megabytes(kept_bytes(plan_, sizes_of(plan_, context_))) + " kept between kernels. Predicted " +
              microseconds(plan_.seconds) + "; the roofline is " + microseconds(limits.compute_seconds) +
              " of multiplying and " + microseconds(limits.memory_seconds) + " of memory (" + limits.bound() +
              " bound).</p>\n<p class=\"quiet\">Planned for ";

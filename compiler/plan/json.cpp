@@ -53,7 +53,8 @@ Json kernel_json(const PlanKernel& kernel, const MachineModel& machine) {
           {"reads", reads},
           {"writes", writes},
           {"waits", kernel.waits},
-          {"own_pass", why.empty() ? Json(nullptr) : Json(why)}};
+          {"own_pass", why.empty() ? Json(nullptr) : Json(why)},
+          {"backward", kernel.late}};
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ std::string to_json(const Plan& plan, const PlanContext& context) {
                    {"seconds", plan.seconds},
                    {"memory_seconds", limits.memory_seconds},
                    {"compute_seconds", limits.compute_seconds},
-                   {"kept_bytes", kept_bytes(plan, context.options.sizes)},
+                   {"kept_bytes", kept_bytes(plan, sizes_of(plan, context))},
                    {"plans_weighed", plan.replans},
                    {"search_stopped", plan.exhausted}};
   json["machine"] = {{"bytes_per_second", machine.bytes_per_second},
@@ -80,7 +81,7 @@ std::string to_json(const Plan& plan, const PlanContext& context) {
     Json one{{"name", tensor.name},
              {"type", info(tensor.dtype).name},
              {"dims", dims_json(tensor.dims)},
-             {"bytes", tensor_bytes(tensor, context.options.sizes)},
+             {"bytes", tensor_bytes(tensor, sizes_of(plan, context))},
              {"parameter", tensor.param >= 0},
              {"first_kernel", tensor.first_use},
              {"last_kernel", tensor.last_use}};
@@ -88,6 +89,14 @@ std::string to_json(const Plan& plan, const PlanContext& context) {
   }
   json["kernels"] = Json::array();
   for (const PlanKernel& kernel : plan.kernels) json["kernels"].push_back(kernel_json(kernel, machine));
+  json["kept"] = Json::array();
+  for (const KeptTensor& kept : kept_between_directions(plan)) {
+    const PlanTensor& tensor = plan.tensors[static_cast<size_t>(kept.tensor)];
+    json["kept"].push_back({{"tensor", tensor.name},
+                            {"bytes", tensor_bytes(tensor, sizes_of(plan, context))},
+                            {"for_kernels", kept.readers},
+                            {"why", kept.why}});
+  }
   json["laws"] = Json::array();
   for (const LawUse& use : plan.laws) {
     Json one{{"law", use.law}, {"here", use.detail}, {"where", place_json(context.sources, use.span)}};

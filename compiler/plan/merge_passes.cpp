@@ -152,6 +152,7 @@ class Merging {
 
   bool merge(size_t i, size_t j) {
     const PlanKernel &one = plan_.kernels[i], &two = plan_.kernels[j];
+    if (one.late != two.late) return false;
     const Access first = access_of(one), second = access_of(two);
     if (meet(first.writes, second.writes) || meet(first.reads, second.writes)) return false;
     const auto at = place(i, j, first, second);
@@ -180,6 +181,7 @@ class Merging {
 
     both.bytes = one.bytes + two.bytes - saved;
     both.flops = one.flops + two.flops;
+    both.late = one.late;
     both.seconds = one.seconds + two.seconds - saved / machine_.bytes_per_second - machine_.seconds_per_launch;
     plan_.bytes -= saved;
     plan_.seconds -= one.seconds + two.seconds - both.seconds;

@@ -54,6 +54,7 @@ struct PlanKernel {
   std::vector<int> arguments;  ///< a tensor of the plan for each param
   double bytes = 0, flops = 0, seconds = 0;
   std::vector<std::string> waits;  ///< RowWise: the statistics that keep it from being an epilogue
+  bool late = false;               ///< after the gradients that come in: the backward
 };
 
 /// A choice that was weighed: what was taken and what the alternative would have cost.

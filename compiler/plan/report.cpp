@@ -7,6 +7,12 @@
 
 namespace coda {
 
+Bindings sizes_of(const Plan& plan, const PlanContext& context) {
+  Bindings sizes = context.options.sizes;
+  for (const PlanKernel& kernel : plan.kernels) sizes.insert(kernel.program.bound.begin(), kernel.program.bound.end());
+  return sizes;
+}
+
 Roofline roofline(double bytes, double flops, const MachineModel& machine) {
   return {bytes / machine.bytes_per_second, flops / machine.flops_per_second};
 }

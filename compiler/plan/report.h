@@ -15,6 +15,9 @@ struct PlanContext {
   PlanOptions options;       ///< that the plan was made with: sizes and rates
 };
 
+/// The sizes, and what the plan's facts fix.
+Bindings sizes_of(const Plan& plan, const PlanContext& context);
+
 std::string to_text(const Plan& plan, const PlanContext& context);
 std::string to_json(const Plan& plan, const PlanContext& context);
 std::string to_html(const Plan& plan, const PlanContext& context);
@@ -35,6 +38,13 @@ std::string place_text(const SourceMap& sources, Span span);
 std::string line_text(const SourceMap& sources, Span span);
 /// Why a kernel is a pass of its own: the sentences of `explain`.
 std::string own_pass_text(const PlanKernel& kernel);
+/// A tensor that the forward leaves for the backward: of the plan's own, or an output.
+struct KeptTensor {
+  int tensor = -1;
+  std::vector<int> readers;  ///< kernels of the backward
+  std::string why;
+};
+std::vector<KeptTensor> kept_between_directions(const Plan& plan);
 /// The most bytes of its own tensors that a plan keeps at one time.
 double kept_bytes(const Plan& plan, const Bindings& sizes);
 /// Bytes of a tensor under the sizes.

@@ -26,7 +26,11 @@ class PlanText {
             number("%.0f MB", plan_.bytes / 1e6) + ", " + number("%.2f TFLOP", plan_.flops / 1e12) + ", about " +
             number("%.0f us", plan_.seconds * 1e6) + " (" + std::to_string(plan_.replans) + " plans weighed" +
             (plan_.exhausted ? ", then the search stopped" : "") + ")\n";
-    for (size_t k = 0; k < plan_.kernels.size(); ++k) kernel(k);
+    for (size_t k = 0; k < plan_.kernels.size(); ++k) {
+      if (k > 0 && plan_.kernels[k].late && !plan_.kernels[k - 1].late) text_ += "backward\n";
+      kernel(k);
+    }
+    kept();
     for (const auto& decision : plan_.decisions) {
       text_ += (decision.taken ? "taken: " : "refused: ") + decision.what + at(decision.span) + " (" +
                microseconds(decision.seconds_if_taken) + " if taken, " + microseconds(decision.seconds_if_not) +
@@ -53,6 +57,29 @@ class PlanText {
                describe(kernel.program, kernel.program.graph, output.value) + "\n";
     }
     if (const std::string why = own_pass_text(kernel); !why.empty()) text_ += "  own pass: " + why + "\n";
+  }
+
+  /// What the forward leaves for the backward.
+  void kept() {
+    const auto tensors = kept_between_directions(plan_);
+    double bytes = 0;
+    for (const KeptTensor& one : tensors) {
+      const PlanTensor& tensor = plan_.tensors[static_cast<size_t>(one.tensor)];
+      text_ += "kept " + tensor_text(tensor.name, tensor.dims);
+      if (context_ != nullptr) {
+        const double own = tensor_bytes(tensor, sizes_of(plan_, *context_));
+        bytes += own;
+        text_ += ", " + number("%.2f MB", own / 1e6);
+      }
+      text_ += ", for ";
+      for (size_t i = 0; i < one.readers.size(); ++i) {
+        text_ += (i == 0 ? "K" : i + 1 == one.readers.size() ? " and K" : ", K") + std::to_string(one.readers[i]);
+      }
+      text_ += ": " + one.why + "\n";
+    }
+    if (context_ != nullptr && !tensors.empty()) {
+      text_ += "kept between forward and backward: " + number("%.0f MB", bytes / 1e6) + "\n";
+    }
   }
 
   std::string at(Span span) const {

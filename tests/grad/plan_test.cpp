@@ -6,6 +6,7 @@
 #include "../plan/execute.h"
 #include "../plan/shape.h"
 #include "cases.h"
+#include "compiler/plan/report.h"
 #include "tests/golden.h"
 
 namespace coda::test {
@@ -70,7 +71,21 @@ TEST_CASE("goldens of layers' backwards", "[golden]") {
       REQUIRE(plan_block(block, {.sizes = sizes}, plan, diagnostics));
       CHECK(odd_kernel(plan) == "");
       report += block.name + ": " + shape_text(plan) + "\n";
-      if (direction.direction != Direction::Whole) report += to_text(plan);
+      if (direction.direction != Direction::Whole) {
+        report += to_text(plan);
+        continue;
+      }
+      // Both in one plan: the forward's kernels, then the backward's, and what is kept between them.
+      size_t forward = 0;
+      while (forward < plan.kernels.size() && !plan.kernels[forward].late) ++forward;
+      for (size_t k = forward; k < plan.kernels.size(); ++k) CHECK(plan.kernels[k].late);
+      report += std::to_string(forward) + " kernels forward\n";
+      const auto kept = kept_between_directions(plan);
+      CHECK(!kept.empty());
+      for (const KeptTensor& one : kept) {
+        const PlanTensor& tensor = plan.tensors[static_cast<size_t>(one.tensor)];
+        report += "kept " + tensor_text(tensor.name, tensor.dims) + ": " + one.why + "\n";
+      }
     }
     return report;
   });

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "cases.h"
+#include "compiler/grad/directions.h"
 #include "compiler/ir/text.h"
 #include "compiler/rewrite/algebra.h"
 
@@ -61,6 +62,36 @@ TEST_CASE("a norm's factor leaves the product behind it, and not the one after")
   }
   CHECK(saved == std::vector<std::string>{"saved_sum", "saved_product"});
   check_gradient(program_of(text), {{"T", 3}, {"D", 4}, {"F", 5}}, 1);
+}
+
+TEST_CASE("what is kept fits a limit: what is larger is computed again") {
+  for (const Case& each : {llama_case(), mlp_case()}) {
+    INFO(each.what);
+    const Program program = without_rounding(each.program);
+    const Gradient free = gradient_of(program);
+    const Arrays values = made_up(free.whole, each.sizes, 5);
+    const Arrays derived = run(free.whole, each.sizes, values);
+    Gradient cut = free;
+    const double all = keep_at_most(program, 1e18, each.sizes, cut);
+    CHECK(cut.backward.params.size() == free.backward.params.size());
+    CHECK(products(cut.backward) == products(free.backward));
+    double before = all;
+    for (const double share : {0.7, 0.4, 0.0}) {
+      const double kept = keep_at_most(program, share * all, each.sizes, cut);
+      INFO(share << "\n" << to_text(cut.backward));
+      if (share > 0) CHECK(kept <= share * all);
+      CHECK(kept <= before);
+      CHECK(products(cut.backward) > products(free.backward));
+      CHECK(products(cut.forward) == products(free.forward));
+      before = kept;
+      Arrays between = values, wanted;
+      for (const auto& [name, array] : run(cut.forward, each.sizes, values)) between[name] = array;
+      const Arrays backward = run(cut.backward, each.sizes, between);
+      for (const auto& [name, array] : backward) wanted[name] = derived.at(name);
+      CHECK(difference(wanted, backward) < 1e-5);
+    }
+    CHECK(before == 0);
+  }
 }
 
 TEST_CASE("scalars, inout parameters and gradients that accumulate") {

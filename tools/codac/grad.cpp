@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "compiler/elaborate/elaborate.h"
+#include "compiler/grad/directions.h"
 #include "compiler/print/print.h"
 #include "dsl/parser.h"
 #include "runtime/format/file_io.h"
@@ -14,7 +15,15 @@ namespace {
 struct GradOptions {
   CompileOptions compile;
   std::string direction = "both";
+  double keep_at_most = -1;  ///< MB between the directions; below 0: what is fastest
 };
+
+/// Cuts the directions again; says so where that much can't be reached.
+void limit(const GradOptions& options, const Program& source, const Bindings& sizes, Gradient& gradient) {
+  const double kept = keep_at_most(source, options.keep_at_most * 1e6, sizes, gradient) / 1e6;
+  if (kept <= options.keep_at_most) return;
+  std::fprintf(stderr, "codac: %.1f MB are kept: less is not possible\n", kept);
+}
 
 int grad(const GradOptions& options) {
   constexpr uint64_t kLargestSource = uint64_t{16} << 20;
@@ -34,6 +43,13 @@ int grad(const GradOptions& options) {
   if (module) {
     gradient =
         elaborate_gradient(*module, file, *compilation.sources, request, *compilation.diagnostics, disk_reader());
+  }
+  if (gradient && options.keep_at_most >= 0) {
+    const std::string suffix = kDirections[static_cast<size_t>(Direction::Whole)].suffix;
+    request.routine = gradient->whole.name.substr(0, gradient->whole.name.size() - suffix.size());
+    const auto source =
+        elaborate(*module, file, *compilation.sources, request, *compilation.diagnostics, disk_reader());
+    if (source) limit(options, *source, request.bound, *gradient);
   }
   options.compile.report(compilation);
   if (!gradient) return kExitProgram;
@@ -55,6 +71,8 @@ void add_grad(CLI::App& app, Action& action) {
   options->compile.add_to(*command);
   command->add_option("--direction", options->direction, "`whole` is forward and backward as one block")
       ->check(CLI::IsMember({"both", "forward", "backward", "whole"}));
+  command->add_option("--keep-at-most", options->keep_at_most,
+                      "MB kept for the backward at the sizes of --dim: more is computed again");
   command->callback([options, &action] { action = [options] { return grad(*options); }; });
 }
 
