@@ -16,6 +16,23 @@ namespace coda {
 
 namespace {
 
+/// Longest chain of values that each need the one before. Passes over the graph recurse.
+constexpr int kMaxChain = 2000;
+
+/// Reports the first value beyond it. Arguments come before what they are arguments of.
+void check_chains(Context& context) {
+  const Graph& graph = context.graph();
+  std::vector<int> chain(static_cast<size_t>(graph.size()));
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    int longest = 0;
+    for (const NodeId arg : graph[id].args) longest = std::max(longest, chain[static_cast<size_t>(arg)]);
+    chain[static_cast<size_t>(id)] = longest + 1;
+    if (longest < kMaxChain) continue;
+    context.report(DiagId::E0216, graph[id].span);
+    return;
+  }
+}
+
 Program elaborate_routine(const ModuleSet& modules, const SourceMap& sources, const ast::Routine& routine,
                           const ElaborateRequest& request, Diagnostics& diagnostics,
                           std::set<const ast::Function*>* called = nullptr) {
@@ -25,6 +42,7 @@ Program elaborate_routine(const ModuleSet& modules, const SourceMap& sources, co
   scope.is_routine = true;
   elaborate_signature(context, scope, routine, request);
   run_routine(context, scope, routine);
+  check_chains(context);
   if (called != nullptr) called->merge(context.called);
   return std::move(context.program);
 }

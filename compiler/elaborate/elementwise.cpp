@@ -79,7 +79,8 @@ Value power(Context& context, const Value& base, const Value& exponent, std::vec
   const double magnitude = std::abs(p);
   NodeId node = base.node;
   if (p == 0) {
-    node = graph.constant(1);
+    const std::vector<NamedDim> along = graph[base.node].dims;  // a copy: the graph grows
+    node = graph.broadcast(graph.constant(1), along, span);
   } else if (magnitude == 0.5) {
     return with_node(std::move(dims), graph.apply(find_op(p > 0 ? "sqrt" : "rsqrt"), {base.node}, span), span);
   } else if (magnitude == std::floor(magnitude) && magnitude <= kLargestProduct) {
@@ -88,7 +89,6 @@ Value power(Context& context, const Value& base, const Value& exponent, std::vec
   } else {
     node = graph.apply(find_op("pow"), {base.node, graph.constant(p)}, span);
   }
-  if (p == 0) dims.clear();
   return with_node(std::move(dims), node, span);
 }
 

@@ -138,17 +138,25 @@ NodeId Reindexer::rebuild_reduction(const Node& node, const Substitution& releva
     if (alias != alias_.end()) inner[dim.name] = substitute(alias->second, inner);
   }
   std::vector<NodeId> args;
-  for (const NodeId arg : node.args) args.push_back(at(arg, inner));
+  bool zero = false;
+  for (const NodeId arg : node.args) {
+    args.push_back(at(arg, inner));
+    zero = zero || became_zero(arg, args.back());
+  }
+  if (node.kind == NodeKind::Contract && zero) return graph_.constant(0, node.num_class);
+  // What became a constant lost the reduced dimension with it.
+  for (const NamedDim& dim : over) {
+    const bool lost = std::none_of(args.begin(), args.end(), [&](NodeId arg) { return graph_[arg].has_dim(dim.name); });
+    if (lost) args[0] = graph_.broadcast(args[0], {dim}, node.span);
+  }
   if (node.kind == NodeKind::Reduce) return graph_.reduce(node.reduction, args[0], std::move(over), node.span);
-  // A factor that became the constant 0 may take the summed dimension with it.
-  std::erase_if(over, [&](const NamedDim& dim) {
-    return std::none_of(args.begin(), args.end(), [&](NodeId arg) { return graph_[arg].has_dim(dim.name); });
-  });
-  const bool zero = std::any_of(args.begin(), args.end(), [&](NodeId arg) {
-    return graph_[arg].kind == NodeKind::Constant && graph_[arg].value == 0;
-  });
-  if (zero) return graph_.constant(0, node.num_class);
   return graph_.contract(std::move(args), std::move(over), node.span);
+}
+
+/// A part of a join that isn't the one at hand. A 0 that the program writes stays: it times infinity is no number.
+bool Reindexer::became_zero(NodeId source, NodeId result) const {
+  const Node& node = graph_[result];
+  return node.kind == NodeKind::Constant && node.value == 0 && graph_[source].kind != NodeKind::Constant;
 }
 
 NodeId Reindexer::rebuild_sum(const Node& node, const Substitution& relevant) {
@@ -157,9 +165,8 @@ NodeId Reindexer::rebuild_sum(const Node& node, const Substitution& relevant) {
   bool class_kept = false;
   for (size_t i = 0; i < node.args.size(); ++i) {
     const NodeId term = at(node.args[i], relevant);
-    const Node& t = graph_[term];
-    if (t.kind == NodeKind::Constant && t.value == 0 && graph_[node.args[i]].kind != NodeKind::Constant) continue;
-    class_kept = class_kept || t.num_class == node.num_class;
+    if (became_zero(node.args[i], term)) continue;
+    class_kept = class_kept || graph_[term].num_class == node.num_class;
     terms.push_back(term);
     coefficients.push_back(node.coefficients[i]);
   }
@@ -246,19 +253,14 @@ NodeId Reindexer::rebuild_put(const Node& node, const Substitution& relevant) {
   const NamedDim dim = clash ? fresh(node.dim) : node.dim;
   if (graph_[argument].kind == NodeKind::Constant && graph_[argument].value == 0) return argument;
   // A put needs its dimensions: one that the argument lost (a part of it became 0) is broadcast back.
-  NodeId broadcast = argument;
-  for (const auto& term : map.terms) {
-    if (!graph_[broadcast].has_dim(term.dim.name)) {
-      broadcast = graph_.sum({broadcast, graph_.index(term.dim)}, {1, 0}, node.span);
-    }
-  }
-  return graph_.view(graph_.put(broadcast, dim, std::move(map), node.span), dim, coordinate, node.span);
+  const NodeId placed = graph_.broadcast(argument, bound, node.span);
+  return graph_.view(graph_.put(placed, dim, std::move(map), node.span), dim, coordinate, node.span);
 }
 
 NodeId Reindexer::rebuild_gather(const Node& node, const Substitution& relevant) {
   std::vector<NamedDim> bound{node.dim};
   const Substitution inner = open(bound, relevant);
-  const NodeId argument = at(node.args[0], inner);
+  const NodeId argument = graph_.broadcast(at(node.args[0], inner), bound, node.span);
   const NodeId index = at(node.args[1], relevant);
   return graph_.gather(argument, bound[0], index, node.span);
 }

@@ -44,6 +44,7 @@ class Reindexer {
  private:
   NodeId rebuild(const Node& node, NodeId id, const Substitution& relevant);
   NodeId rebuild_reduction(const Node& node, const Substitution& relevant);
+  bool became_zero(NodeId source, NodeId result) const;
   NodeId rebuild_sum(const Node& node, const Substitution& relevant);
   NodeId rebuild_put(const Node& node, const Substitution& relevant);
   NodeId rebuild_gather(const Node& node, const Substitution& relevant);

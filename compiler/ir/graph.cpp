@@ -195,6 +195,13 @@ NodeId Graph::sum(std::vector<NodeId> terms, std::vector<double> coefficients, S
   return intern(std::move(node));
 }
 
+NodeId Graph::broadcast(NodeId x, const std::vector<NamedDim>& dims, Span span) {
+  for (const NamedDim& dim : dims) {
+    if (!nodes_[x].has_dim(dim.name)) x = sum({x, index(dim)}, {1, 0}, span);
+  }
+  return x;
+}
+
 NodeId Graph::apply(const Op* op, std::vector<NodeId> args, Span span) {
   if (op == nullptr) broken("apply", "no op");
   if (static_cast<int>(args.size()) != op->arity)

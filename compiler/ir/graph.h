@@ -88,6 +88,8 @@ class Graph {
   NodeId sum(std::vector<NodeId> terms, std::vector<double> coefficients, Span span = {});
   NodeId apply(const Op* op, std::vector<NodeId> args, Span span = {});
   NodeId view(NodeId x, NamedDim dim, AffineMap map, Span span = {});
+  /// x along these dimensions too.
+  NodeId broadcast(NodeId x, const std::vector<NamedDim>& dims, Span span = {});
   NodeId put(NodeId x, NamedDim dim, AffineMap map, Span span = {});
   NodeId reduce(const Reduction* reduction, NodeId x, std::vector<NamedDim> over, Span span = {});
   NodeId gather(NodeId x, NamedDim dim, NodeId index, Span span = {});

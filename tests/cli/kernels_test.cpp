@@ -1,5 +1,6 @@
 // Kernels that once gave wrong numbers, each with its whole kind: run on the host and compared with the reference.
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "runtime/kernel.h"
 #include "tests/cli/run_block.h"
@@ -77,4 +78,50 @@ TEST_CASE("a part that leaves its dimension is refused, by the compiler or befor
   auto x = HostTensor::create(DType::BF16, {3, 16}), y = HostTensor::create(DType::BF16, {3, 40});
   const Argument arguments[] = {x->view(), y->view()};
   CHECK((*kernel)->launch(arguments, nullptr).message().find("requires A <= N, but A = 40") != std::string::npos);
+}
+
+TEST_CASE("a zero that the program writes meets infinities as IEEE 754 says, and keeps its dimensions") {
+  const std::vector<std::string> values = {"0*z", "z*0", "0/z", "sign(z)*0", "z*(1 - 1)", "select(true, 0, z)", "z**0"};
+  for (const std::string& value : values) {
+    check("kernel k(z: f32[M, N]) -> (y: f32[M, N], r: f32[M], s: f32[M], t: f32[N]) {\n  let v = " + value +
+              "\n  y = v + z\n  r = 1 + max(v, over = N)\n  s = sum(v + 1, over = N)\n  t = 1 + sum(bf16(v), over = "
+              "M)\n}\n",
+          {{"M", 5}, {"N", 9}});
+    check(
+        "kernel k(x: bf16[M, K], w: bf16[N, K], t: i64[M]) -> (y: f32[M, N], r: f32[M], g: f32[M]) {\n"
+        "  let z = x @ w.T\n  let v = " +
+            value + "\n  y = v + z\n  r = logsumexp(v, over = N)\n  g = 2 + gather(v, N = t)\n}\n",
+        {{"M", 5}, {"K", 16}, {"N", 9}});
+    check("block k(z: f32[M, N]) -> (r: f32[M], s: f32[M]) {\n  let v = " + value +
+              "\n  r = 1 + max(v, over = N)\n  s = sum(v + z, over = N)\n}\n",
+          {{"M", 5}, {"N", 9}});
+  }
+}
+
+TEST_CASE("a quotient is rounded once, also where the reciprocal is infinite or inexact") {
+  const auto divided = [](float x, float y, const char* type) {
+    const std::string text = std::string("kernel k(x: f32[M], z: f32[M]) -> (y: ") + type + "[M]) {\n  y = x / z\n}\n";
+    Compilation compilation = compile({.path = "k.coda", .text = text, .target = "host"});
+    REQUIRE(compilation.ok());
+    auto kernel = prepare(std::make_shared<const Image>(*compilation.take_image()), kHostDevice);
+    REQUIRE(kernel.ok());
+    const DType dtype = *dtype_from_name(type);
+    auto a = HostTensor::create(DType::F32, {1}), b = HostTensor::create(DType::F32, {1}),
+         q = HostTensor::create(dtype, {1});
+    store_element(a->view().data, DType::F32, 0, x);
+    store_element(b->view().data, DType::F32, 0, y);
+    const Argument arguments[] = {a->view(), b->view(), q->view()};
+    REQUIRE((*kernel)->launch(arguments, nullptr).ok());
+    return load_element(q->view().data, dtype, 0);
+  };
+  for (const char* type : {"f32", "bf16"}) {
+    CHECK(divided(0, 1e-40f, type) == 0);
+    CHECK(divided(1e-40f, 1e-40f, type) == 1);
+    CHECK(divided(3.4028235e38f, 3.4028235e38f, type) == 1);
+    CHECK(std::isinf(divided(1, 0, type)));
+    CHECK(std::isnan(divided(0, 0, type)));
+  }
+  for (const float y : {3.0f, 7.0f, 49.0f, 1e-3f}) {
+    for (float x = 1; x < 50; x += 1.25f) CHECK(divided(x, y, "f32") == double(x / y));
+  }
 }

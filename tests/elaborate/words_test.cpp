@@ -347,4 +347,18 @@ kernel f(x: f32[M, N], inout p: f32[M, N]) -> (before: f32[M, N], after: f32[M, 
   });
 }
 
+TEST_CASE("a chain of values too long for the passes that recurse over it is refused") {
+  const auto chain = [](int length) {
+    std::string text = "kernel k(x: f32[M]) -> (y: f32[M]) {\n  let a0 = x\n";
+    for (int i = 1; i <= length; ++i) {
+      text += "  let a" + std::to_string(i) + " = tanh(a" + std::to_string(i - 1) + ")\n";
+    }
+    return text + "  y = a" + std::to_string(length) + "\n}\n";
+  };
+  CHECK(compile(chain(1500)).program);
+  const Compiled refused = compile(chain(20000));
+  CHECK_FALSE(refused.program);
+  CHECK(refused.diagnostics.find("too many values each need the one before") != std::string::npos);
+}
+
 }  // namespace coda::test
