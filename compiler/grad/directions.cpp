@@ -27,11 +27,14 @@ class Directions {
       const DType dtype = source.params[static_cast<size_t>(output.param)].dtype;
       if (info(dtype).bits == 16) storage_ = dtype;
     }
+    find_exact();
     for (size_t i = 0; i < source.outputs.size(); ++i) {
       const auto& output = whole_.outputs[i];
       const Param& param = whole_.params[static_cast<size_t>(output.param)];
       const bool whole = param.dims.size() == whole_.graph[output.value].dims.size();
-      if (param.role == Param::Role::Out && whole && info(param.dtype).bits >= 16) {
+      const int least = exact_.contains(output.value) ? 32 : 16;
+      const bool is_kept = param.role == Param::Role::Out && whole && !again_.contains(output.value);
+      if (is_kept && info(param.dtype).bits >= least) {
         output_of_.emplace(output.value, output.param);
       }
     }
@@ -74,6 +77,27 @@ class Directions {
   /// An output is there anyway, and what an inout parameter held is gone.
   bool can_be_again(NodeId id) const {
     return whole_.graph[id].kind != NodeKind::Input && !output_of_.contains(id) && !again_.contains(id);
+  }
+
+  /// What the backward takes extremes of is kept unrounded, for among rounded values another one may be the greatest.
+  /// An extreme that elements are compared with is taken again, of just those elements.
+  void find_exact() {
+    for (const NodeId id : topological(whole_.graph, backward_roots())) {
+      const Node& node = whole_.graph[id];
+      if (is_forward(id)) continue;
+      if (node.kind == NodeKind::Reduce) add_exact(id);
+      for (const NodeId arg : node.args) {
+        const bool compared = node.num_class == NumClass::Bool && whole_.graph[arg].kind == NodeKind::Reduce;
+        if (!compared || !is_forward(arg)) continue;
+        again_.insert(arg);
+        add_exact(arg);
+      }
+    }
+  }
+  void add_exact(NodeId root) {
+    for (const NodeId below : topological(whole_.graph, {root})) {
+      if (is_forward(below)) exact_.insert(below);
+    }
   }
 
   bool is_forward(NodeId id) const { return id < forward_nodes_; }
@@ -127,7 +151,7 @@ class Directions {
     if (node.num_class == NumClass::Bool) return DType::Bool;
     if (node.kind == NodeKind::Cast) return node.dtype;
     if (node.kind == NodeKind::Input) return whole_.params[static_cast<size_t>(node.param)].dtype;
-    return is_light(id) ? DType::F32 : storage_;
+    return is_light(id) || exact_.contains(id) ? DType::F32 : storage_;
   }
 
   double cost(NodeId id) const {
@@ -357,6 +381,7 @@ class Directions {
   std::map<NodeId, int> output_of_;
   std::map<NodeId, Param> kept_params_;
   std::set<NodeId> again_;  // not kept, whatever it costs to compute them twice
+  std::set<NodeId> exact_;  ///< kept unrounded, if at all
 };
 
 }  // namespace
