@@ -32,30 +32,54 @@ Expected<Cache::Bytes> Cache::make_and_publish(const CacheKey& key, const Make& 
   return value;
 }
 
-Expected<DiskCache> open_default_disk_cache() {
-  struct Candidate {
+namespace {
+
+struct Candidate {
+  std::string folder;
+  bool chosen = false;  ///< by CODA_CACHE_DIR
+};
+
+std::vector<Candidate> candidates() {
+  struct Place {
     Option option;
-    const char* below;
+    std::string below;
   };
-  static constexpr Candidate kCandidates[] = {
-      {Option::CacheDir, ""}, {Option::XdgCacheHome, "/coda"}, {Option::Home, "/.cache/coda"}};
-  const int64_t limit = option_number(Option::CacheMegabytes, int64_t{1} << 30) << 20;
-  std::string reasons;
-  auto attempt = [&](const std::string& folder) {
-    auto cache = DiskCache::open(folder, limit);
-    if (!cache) reasons += (reasons.empty() ? "" : "; ") + cache.status().message();
-    return cache;
-  };
-  for (const Candidate& candidate : kCandidates) {
-    const std::string base = option(candidate.option);
-    if (base.empty()) continue;
-    auto cache = attempt(base + candidate.below);
-    if (cache) return cache;
-    if (candidate.option == Option::CacheDir)
-      warn_once("folder", "CODA_CACHE_DIR is not used: " + cache.status().message());
+  const Place places[] = {{Option::CacheDir, ""},
+                          {Option::XdgCacheHome, "/coda"},
+                          {Option::Home, "/.cache/coda"},
+                          {Option::TempDir, "/coda-cache-" + std::to_string(::geteuid())}};
+  std::vector<Candidate> found;
+  for (const Place& place : places) {
+    const std::string base = option(place.option);
+    if (!base.empty()) found.push_back({base + place.below, place.option == Option::CacheDir});
   }
-  if (auto cache = attempt(option(Option::TempDir) + "/coda-cache-" + std::to_string(::geteuid()))) return cache;
+  return found;
+}
+
+int64_t limit_bytes() { return option_number(Option::CacheMegabytes, int64_t{1} << 30) << 20; }
+
+}  // namespace
+
+Expected<DiskCache> open_default_disk_cache() {
+  std::string reasons;
+  for (const Candidate& candidate : candidates()) {
+    auto cache = DiskCache::open(candidate.folder, limit_bytes());
+    if (cache) return cache;
+    reasons += (reasons.empty() ? "" : "; ") + cache.status().message();
+    if (candidate.chosen) warn_once("folder", "CODA_CACHE_DIR is not used: " + cache.status().message());
+  }
   return Status(Code::Io, "no folder for the cache of compiled kernels: " + reasons);
+}
+
+Expected<DiskCache> existing_disk_cache() {
+  std::string absent;
+  for (const Candidate& candidate : candidates()) {
+    auto cache = DiskCache::open_existing(candidate.folder, limit_bytes());
+    if (cache) return cache;
+    if (candidate.chosen) return cache.status().with_context("CODA_CACHE_DIR");
+    if (cache.status().code() == Code::NotFound && absent.empty()) absent = cache.status().message();
+  }
+  return Status(Code::NotFound, absent.empty() ? "there is no folder for a cache" : absent);
 }
 
 Cache* Cache::of_process() {

@@ -48,5 +48,8 @@ class Cache {
 
 /// The first usable folder of those the options name; says why if none is.
 Expected<DiskCache> open_default_disk_cache();
+/// The folder that open_default_disk_cache() would use, for whoever looks at it or empties it: nothing is made, and
+/// where CODA_CACHE_DIR names a folder, no other takes its place. NotFound if there is none yet.
+Expected<DiskCache> existing_disk_cache();
 
 }  // namespace coda

@@ -119,16 +119,21 @@ void warn_once(std::string_view topic, const std::string& text) {
 
 Expected<DiskCache> DiskCache::open(const std::string& folder, int64_t limit_bytes) {
   if (folder.empty() || folder[0] != '/') return Status(Code::InvalidArgument, "a cache needs an absolute path");
-  DiskCache cache;
-  cache.folder_ = folder;
-  cache.limit_bytes_ = limit_bytes;
   for (const char* part : {kEntries, kStaging, kLocks}) {
     const Status status = make_folders(folder + "/" + part);
     const bool has_entries = ::access((folder + "/" + kEntries).c_str(), R_OK | X_OK) == 0;
     if (!status.ok() && !has_entries) return status;
   }
+  return open_existing(folder, limit_bytes);
+}
+
+Expected<DiskCache> DiskCache::open_existing(const std::string& folder, int64_t limit_bytes) {
+  if (folder.empty() || folder[0] != '/') return Status(Code::InvalidArgument, "a cache needs an absolute path");
   if (Status status = check_owner(folder); !status.ok()) return status;
   if (Status status = check_owner(folder + "/" + kEntries); !status.ok()) return status;
+  DiskCache cache;
+  cache.folder_ = folder;
+  cache.limit_bytes_ = limit_bytes;
   return cache;
 }
 

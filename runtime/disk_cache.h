@@ -19,6 +19,8 @@ class DiskCache {
   /// Creates what is missing, readable for this user alone. Refused: a folder of someone else, or that others may
   /// write to. A folder that can't be written but has entries is used for reading.
   static Expected<DiskCache> open(const std::string& folder, int64_t limit_bytes);
+  /// Makes nothing: NotFound if the folder has no entries' folder yet.
+  static Expected<DiskCache> open_existing(const std::string& folder, int64_t limit_bytes);
 
   const std::string& folder() const { return folder_; }
 

@@ -1,9 +1,7 @@
 #include "compiler/elaborate/elaborate.h"
 
 #include <algorithm>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "compiler/elaborate/context.h"
 #include "compiler/elaborate/gradients.h"
@@ -11,6 +9,7 @@
 #include "compiler/elaborate/statements.h"
 #include "compiler/elaborate/suggest.h"
 #include "compiler/elaborate/uncalled.h"
+#include "runtime/format/file_io.h"
 
 namespace coda {
 
@@ -160,11 +159,10 @@ bool check_module(const ast::Module& module, FileId file, SourceMap& sources, co
 
 ImportReader disk_reader() {
   return [](const std::string& path) -> std::optional<std::string> {
-    std::ifstream stream(path, std::ios::binary);
-    if (!stream) return std::nullopt;
-    std::ostringstream text;
-    text << stream.rdbuf();
-    return text.str();
+    constexpr uint64_t kLargestSource = uint64_t{16} << 20;
+    const auto bytes = read_file(path, kLargestSource);
+    if (!bytes) return std::nullopt;
+    return std::string(bytes->begin(), bytes->end());
   };
 }
 

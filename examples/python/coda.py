@@ -79,7 +79,18 @@ def _check(code):
         raise Error(_lib().coda_error().decode())
 
 
+def _int64(what, value):
+    """As ctypes would not: it keeps the low 64 bits of anything."""
+    if not -2**63 <= value < 2**63:
+        raise Error(f"{what} is {value}, which does not fit 64 bits")
+    return value
+
+
 def _bindings(dims):
+    for name, value in dims.items():
+        if not hasattr(type(value), "__index__") or value < 0:
+            raise Error(f"dimension {name} is {value!r}, which is no extent")
+        _int64(f"dimension {name}", value)
     return (_Binding * max(1, len(dims)))(*[_Binding(name.encode(), value) for name, value in dims.items()])
 
 
@@ -200,7 +211,7 @@ def _stream(device, stream):
 def _argument(name, value):
     name = _text(name)
     if isinstance(value, (bool, int)):
-        return _Argument(name=name, kind=_INTEGER, integer=int(value))
+        return _Argument(name=name, kind=_INTEGER, integer=_int64("a scalar" if name is None else name.decode(), int(value)))
     if isinstance(value, float):
         return _Argument(name=name, kind=_REAL, real=value)
     dtype = str(value.dtype).replace("torch.", "")

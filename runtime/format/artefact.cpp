@@ -4,10 +4,11 @@
 
 #include "runtime/format/archive.h"
 #include "runtime/format/file_io.h"
+#include "runtime/format/output_file.h"
 
 namespace coda {
 
-const FileKind kArtefactFile = {"codafat\n", 1, "artefact"};
+const FileKind kArtefactFile = {"codafat\n", 2, "artefact"};
 
 namespace {
 
@@ -51,6 +52,7 @@ std::vector<uint8_t> to_bytes(const Artefact& artefact) {
   Writer fields;
   fields.field(artefact.language);
   fields.list(artefact.images, [](Writer& inner, const auto& image) { inner.bytes(image_bytes(*image)); });
+  fields.list(artefact.sources, [](Writer& inner, const auto& source) { inner.field(source); });
   return seal(kArtefactFile, fields.take());
 }
 
@@ -68,6 +70,7 @@ Expected<Artefact> artefact_from_bytes(std::span<const uint8_t> bytes) {
   reader.field(artefact.language);
   std::vector<std::vector<uint8_t>> images;
   reader.list(images, [](Reader& inner, auto& image) { inner.bytes(image); });
+  reader.list(artefact.sources, [](Reader& inner, auto& source) { inner.field(source); });
   if (!reader.ok() || !reader.at_end()) return bad("a field is malformed");
   for (const auto& stored : images) {
     auto image = any_image_from_bytes(stored);
@@ -83,6 +86,9 @@ Status check_artefact(const Artefact& artefact) {
   if (artefact.language > kLanguageVersion) {
     return bad("it is of language version " + std::to_string(artefact.language) + ", this build knows version " +
                std::to_string(kLanguageVersion));
+  }
+  if (!artefact.sources.empty() && artefact.sources.size() != artefact.images.size()) {
+    return bad("it names the programs of other code than it holds");
   }
   const std::string interface = interface_text(artefact.signature());
   for (size_t i = 1; i < artefact.images.size(); ++i) {
@@ -100,8 +106,9 @@ Status check_artefact(const Artefact& artefact) {
 
 Status save_artefact(const Artefact& artefact, const std::string& path) {
   if (Status status = check_artefact(artefact); !status.ok()) return status;
-  // A single image keeps its own form.
-  return write_file_whole(path, artefact.images.size() == 1 ? image_bytes(*artefact.images[0]) : to_bytes(artefact));
+  // An image of which there is no more to say keeps its own form.
+  const bool plain = artefact.images.size() == 1 && artefact.sources.empty();
+  return write_output(path, plain ? image_bytes(*artefact.images[0]) : to_bytes(artefact));
 }
 
 Expected<Artefact> load_artefact(const std::string& path) {

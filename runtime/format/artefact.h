@@ -17,6 +17,9 @@ inline constexpr uint32_t kLanguageVersion = 1;
 struct Artefact {
   uint32_t language = kLanguageVersion;              ///< that the program was compiled as
   std::vector<std::shared_ptr<const Image>> images;  ///< at least one, each for another target, of equal interface
+  /// By image, a hash of the program it was compiled from, by which `codac run --image` knows another one; none where
+  /// whoever compiled it gave none.
+  std::vector<std::string> sources;
 
   /// Of the first image; apart from `target` and `bound` the same for all.
   const Signature& signature() const { return coda::signature(*images.front()); }
@@ -32,7 +35,7 @@ extern const FileKind kArtefactFile;
 std::vector<uint8_t> to_bytes(const Artefact& artefact);
 /// An artefact, a kernel image or a plan; Corrupt for anything else.
 Expected<Artefact> artefact_from_bytes(std::span<const uint8_t> bytes);
-/// What is wrong with it: no image, two for one target, images of different interfaces.
+/// What is wrong with it: no image, two for one target, images of different interfaces, sources of some alone.
 Status check_artefact(const Artefact& artefact);
 
 /// The file appears whole or not at all.

@@ -44,19 +44,31 @@ Expected<FileHandle> FileHandle::open(const std::string& path, int flags, int mo
   return FileHandle(fd);
 }
 
-Expected<std::vector<uint8_t>> read_file(const std::string& path, uint64_t limit) {
-  auto file = FileHandle::open(path, O_RDONLY);
+Expected<FileHandle> open_regular(const std::string& path, uint64_t& size) {
+  auto file = FileHandle::open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);  // a FIFO would wait for its writer
   if (!file) return file.status();
   struct stat info {};
   if (::fstat(file->get(), &info) != 0) return errno_status("cannot read", path, errno);
   if (!S_ISREG(info.st_mode)) return Status(Code::Io, "cannot read '" + path + "': it is not a regular file");
-  const auto size = static_cast<uint64_t>(info.st_size);
+  size = static_cast<uint64_t>(info.st_size);
+  return file;
+}
+
+Expected<std::vector<uint8_t>> read_file(const std::string& path, uint64_t limit) {
+  uint64_t size = 0;
+  auto file = open_regular(path, size);
+  if (!file) return file.status();
   if (size > limit) {
     return Status(Code::Io, "cannot read '" + path + "': it has " + std::to_string(size) + " bytes, more than " +
                                 std::to_string(limit));
   }
   std::vector<uint8_t> bytes(size);
   if (Status status = read_at(*file, path, 0, bytes); !status.ok()) return status;
+  uint8_t more = 0;
+  if (::pread(file->get(), &more, 1, static_cast<off_t>(size)) > 0) {
+    return Status(Code::Io, "cannot read '" + path + "': it holds more than the " + std::to_string(size) +
+                                " bytes that it says it has");
+  }
   return bytes;
 }
 
@@ -85,15 +97,20 @@ Status write_all(const FileHandle& file, const std::string& path, std::span<cons
 Status write_file_whole(const std::string& path, std::span<const uint8_t> bytes, const std::string& staging_dir,
                         int mode) {
   static std::atomic<uint64_t> serial{0};
-  const std::string unique = std::to_string(::getpid()) + "-" + std::to_string(serial++);
-  const std::string name = path.substr(path.find_last_of('/') + 1);
-  const std::string staged = staging_dir.empty() ? path + ".tmp-" + unique : staging_dir + "/" + name + "-" + unique;
+  const size_t slash = path.find_last_of('/');
+  const std::string folder = !staging_dir.empty() ? staging_dir + "/" : path.substr(0, slash + 1);  // npos + 1 is 0
+  std::string staged;
+  int fd = -1;
+  do {
+    staged = folder + ".coda-" + std::to_string(::getpid()) + "-" + std::to_string(serial++);
+    fd = ::open(staged.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  } while (fd < 0 && (errno == EINTR || errno == EEXIST));
+  if (fd < 0) return errno_status("cannot write", path, errno);
 
-  auto file = FileHandle::open(staged, O_WRONLY | O_CREAT | O_EXCL, mode);
-  if (!file) return file.status();
-  Status status = write_all(*file, staged, bytes);
-  if (status.ok() && ::fsync(file->get()) != 0) status = errno_status("cannot write", staged, errno);
-  file->close();
+  FileHandle file(fd);
+  Status status = write_all(file, path, bytes);
+  if (status.ok() && ::fsync(file.get()) != 0) status = errno_status("cannot write", path, errno);
+  file.close();
   if (status.ok() && ::rename(staged.c_str(), path.c_str()) != 0) status = errno_status("cannot write", path, errno);
   if (!status.ok()) ::unlink(staged.c_str());
   return status;

@@ -2,6 +2,7 @@
 
 #include "runtime/format/artefact.h"
 #include "runtime/format/file_io.h"
+#include "runtime/format/output_file.h"
 
 namespace coda {
 
@@ -24,7 +25,7 @@ Expected<Image> any_image_from_bytes(std::span<const uint8_t> bytes) {
 }
 
 Status save_image(const Image& image, const std::string& path) {
-  return write_file_whole(path, std::visit([](const auto& kind) { return to_bytes(kind); }, image));
+  return write_output(path, std::visit([](const auto& kind) { return to_bytes(kind); }, image));
 }
 
 Expected<Image> load_image(const std::string& path) {

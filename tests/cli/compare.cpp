@@ -78,12 +78,44 @@ TEST_CASE("poison and lost infinities fail") {
   CHECK_FALSE(compare(elements, DType::F32, bound, false).passed);
 }
 
+TEST_CASE("infinities that are right are evidence, as long as something is finite") {
+  const auto bound = error_bound(DType::F32, 64);
+  auto elements = rounded(DType::F32, 1);
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (i % 8 != 0) elements[i].got = elements[i].want = -INFINITY;  // a causal mask and more
+  }
+  CHECK(compare(elements, DType::F32, bound, false).passed);
+  elements[1].got = INFINITY;
+  CHECK_FALSE(compare(elements, DType::F32, bound, false).passed);
+  elements[1].got = -1e38;
+  CHECK_FALSE(compare(elements, DType::F32, bound, false).passed);
+  for (auto& e : elements) e.got = e.want = -INFINITY;
+  CHECK_FALSE(compare(elements, DType::F32, bound, false).passed);
+  // Overflow of the stored type keeps the sign.
+  elements = rounded(DType::F16, 1);
+  elements[5].want = 1e6;
+  elements[5].got = INFINITY;
+  CHECK(compare(elements, DType::F16, error_bound(DType::F16, 64), false).passed);
+  elements[5].got = -INFINITY;
+  CHECK_FALSE(compare(elements, DType::F16, error_bound(DType::F16, 64), false).passed);
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (i % 8 != 0) elements[i].got = elements[i].want = NAN;
+  }
+  CHECK_FALSE(compare(elements, DType::F16, error_bound(DType::F16, 64), false).passed);
+}
+
 TEST_CASE("whole numbers must be equal") {
   auto bound = error_bound(DType::I32, 4096);
   std::vector<ComparedElement> elements{{0, 0, 5, 5}, {0, 1, 7, 7}};
   CHECK(compare(elements, DType::I32, bound, false).passed);
   elements[1].got = 8;
   CHECK_FALSE(compare(elements, DType::I32, bound, false).passed);
+  elements = {{0, 0, 0x1p60 + 256, 0x1p60}, {0, 1, 7, 7}};
+  Comparison large = compare(elements, DType::I64, bound, false);
+  CHECK(large.passed);
+  CHECK(large.imprecise == 1);
+  elements[0].got = 0x1p60 + 1024;
+  CHECK_FALSE(compare(elements, DType::I64, bound, false).passed);
 }
 
 TEST_CASE("the bound grows with depth and coarser types") {

@@ -44,7 +44,15 @@ TEST_CASE("a launch header has a typed member for each parameter") {
 TEST_CASE("a launch header compiles") {
   const testing::ScratchFolder folder;
   const std::string path = folder / "header.h", root = source_root();
-  std::ofstream(path) << launch_header(awkward(), "a.coda");
+  Signature macro = awkward();
+  macro.name = "NULL";
+  macro.params.push_back({"Arguments", ParamSpec::Role::In, DType::F32, {}, {}});
+  macro.params.push_back({"new_", ParamSpec::Role::In, DType::F32, {}, {}});
+  macro.params.push_back({"INT_MAX", ParamSpec::Role::In, DType::F32, {}, {}});
+  Signature function = awkward();
+  function.name = "exp";
+  std::ofstream(path) << launch_header(awkward(), "a.coda") << launch_header(macro, "a\nint x = *b\\.coda\n#error no")
+                      << launch_header(function, "a.coda");
   const std::string command = "c++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -x c++ -I" + root + " -I" + root +
                               "/runtime/include -include " + path + " /dev/null";
   CHECK(std::system(command.c_str()) == 0);

@@ -74,6 +74,11 @@ def main():
             got = act[row * f + column]
             assert abs(got - want) <= 2 ** -8 * abs(want) + 1e-6, (row, column, got, want)
 
+    raises(lambda: image.prepare(Q=3), "no dimension 'Q'")
+    raises(lambda: image.prepare(M=-3), "no extent")
+    raises(lambda: image.prepare(M=2**64 + 3), "does not fit 64 bits")
+    raises(lambda: kernel(x, w, rstd, act=2**64 + 5), "act is 18446744073709551621, which does not fit 64 bits")
+
     # A block of three kernels is used as a kernel is.
     block = coda.compile(open(os.path.join(sys.argv[2], "mlp_block.coda")).read()).prepare()
     t, d, a, f = 3, 8, 4, 5

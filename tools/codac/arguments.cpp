@@ -6,8 +6,6 @@
 
 #include "tools/codac/compile_options.h"
 #include "tools/codac/elements.h"
-#include "tools/codac/random_fill.h"
-#include "tools/codac/tensor_files.h"
 
 namespace coda {
 namespace {
@@ -31,15 +29,48 @@ Distribution usual(const Program& program, const Problem& problem, int param, co
   constexpr double kOutside = -100;
   const Param& p = program.params[static_cast<size_t>(param)];
   const NumClass num_class = info(p.dtype).num_class;
-  if (num_class == NumClass::Bool) return {Distribution::Kind::Integers, 0, 2, 0};
+  if (num_class == NumClass::Bool) return {Distribution::Kind::Integers, 0, 2, 0, {}};
   if (num_class == NumClass::Int) {
     auto limit = index_limit(program, param, dims);
-    return {Distribution::Kind::Integers, 0, static_cast<double>(limit.value_or(100)), limit ? kOutside : 0};
+    return {Distribution::Kind::Integers, 0, static_cast<double>(limit.value_or(100)), limit ? kOutside : 0, {}};
   }
-  if (p.dims.size() < 2) return {Distribution::Kind::Uniform, 0.5, 1.5, 0};
+  if (p.dims.size() < 2) return {Distribution::Kind::Uniform, 0.5, 1.5, 0, {}};
   const auto weight = problem.weights.find(param);
   const int64_t depth = weight == problem.weights.end() ? 1 : std::max<int64_t>(weight->second, 1);
-  return {Distribution::Kind::Normal, 0, 1 / std::sqrt(static_cast<double>(depth)), 0};
+  return {Distribution::Kind::Normal, 0, 1 / std::sqrt(static_cast<double>(depth)), 0, {}};
+}
+
+/// "x.npy", "x.npy:e4m3", "model.safetensors", "model.safetensors:layers.0.w"; `name` is the parameter's.
+Expected<TensorFile> open_input(const std::string& text, const std::string& name) {
+  constexpr std::string_view kNpy = ".npy:", kSafetensors = ".safetensors:";
+  if (const size_t at = text.rfind(kSafetensors); at != std::string::npos) {
+    const size_t end = at + kSafetensors.size();
+    return open_tensor(text.substr(0, end - 1), text.substr(end));
+  }
+  const size_t at = text.rfind(kNpy);
+  if (at == std::string::npos || text.ends_with(".npy")) return open_tensor(text, name);
+  const std::string type = text.substr(at + kNpy.size());
+  const auto dtype = dtype_from_name(type);
+  if (!dtype) return bad("there is no element type " + type);
+  auto file = open_tensor(text.substr(0, at + kNpy.size() - 1), name);
+  if (!file) return file;
+  Status viewed = view_as(*file, *dtype);
+  return viewed.ok() ? file : viewed;
+}
+
+/// The file's elements as the parameter's type, or why they can't be.
+Expected<HostTensor> read_input(const TensorFile& file, const Param& param, bool round) {
+  auto read = read_tensor(file, param.dtype);
+  if (!read) return read.status();
+  const std::string from(file.element->name), to(info(param.dtype).name);
+  if (read->outside > 0) {
+    return bad("the file holds " + from + ", and " + std::to_string(read->outside) + " of its values do not fit " + to);
+  }
+  if (read->rounded > 0 && !round) {
+    return bad("the file holds " + from + ", and " + std::to_string(read->rounded) + " of its values are not " + to +
+               "; --round-inputs rounds them");
+  }
+  return std::move(read->tensor);
 }
 
 }  // namespace
@@ -50,38 +81,40 @@ Expected<InputFiles> InputFiles::read(const ArgumentOptions& options) {
     auto parts = split_assignment(text);
     if (!parts) return bad("--in " + text + ": expected NAME=FILE, NAME=NUMBER or NAME=normal(MEAN, DEVIATION)");
     const auto& [name, value] = *parts;
-    Distribution distribution;
-    if (parse_distribution(value, distribution)) {
-      result.words_[name] = value;
+    if (result.files_.count(name) + result.words_.count(name) > 0) return bad("--in " + name + " is given twice");
+    auto word = parse_distribution(value);
+    if (!word) return word.status().with_context("--in " + text);
+    if (*word) {
+      result.words_.emplace(name, **word);
       continue;
     }
-    std::string path = value, inner = name;
-    if (size_t at = value.rfind(".safetensors:"); at != std::string::npos) {
-      path = value.substr(0, at + 12);
-      inner = value.substr(at + 13);
-    }
-    auto tensor = read_tensor(path, inner);
-    if (!tensor) return tensor.status().with_context("--in " + name);
-    result.files_.insert_or_assign(name, std::move(*tensor));
+    auto file = open_input(value, name);
+    if (!file) return file.status().with_context("--in " + name);
+    result.files_.emplace(name, std::move(*file));
   }
   return result;
 }
 
 Status InputFiles::solve(const std::vector<Param>& params, Bindings& dims) const {
-  for (const auto& [name, tensor] : files_) {
-    auto known =
-        std::find_if(params.begin(), params.end(), [&, &name = name](const Param& p) { return p.name == name; });
-    if (known == params.end() || known->role == Param::Role::Out) return bad("--in " + name + ": no such input");
-    if (static_cast<int>(known->dims.size()) != tensor.view().shape.size()) {
-      return bad("--in " + name + ": the file holds " + describe(tensor.view().dtype, tensor.view().shape) +
-                 ", the parameter has " + std::to_string(known->dims.size()) + " dimensions");
+  const auto find = [&](const std::string& name) -> const Param* {
+    for (const Param& p : params) {
+      if (p.name == name && p.role != Param::Role::Out) return &p;
+    }
+    return nullptr;
+  };
+  for (const auto& [name, file] : files_) {
+    const Param* known = find(name);
+    if (!known) return bad("--in " + name + ": no such input");
+    if (static_cast<int>(known->dims.size()) != file.shape.size()) {
+      return bad("--in " + name + ": the file holds " + std::string(file.element->name) +
+                 (file.shape.empty() ? "" : to_text(file.shape)) + ", the parameter has " +
+                 std::to_string(known->dims.size()) + " dimensions");
     }
   }
   for (const auto& [name, word] : words_) {
-    bool known = std::any_of(params.begin(), params.end(), [&, &name = name](const Param& p) {
-      return p.name == name && p.role != Param::Role::Out;
-    });
+    const Param* known = find(name);
     if (!known) return bad("--in " + name + ": no such input");
+    if (Status status = fits(word, known->dtype); !status.ok()) return status.with_context("--in " + name);
   }
   // An extent that is linear in its one unknown symbol determines it; repeated, for one may need another.
   for (bool progress = true; progress;) {
@@ -90,7 +123,7 @@ Status InputFiles::solve(const std::vector<Param>& params, Bindings& dims) const
       auto file = files_.find(param.name);
       if (file == files_.end()) continue;
       for (size_t axis = 0; axis < param.dims.size(); ++axis) {
-        const int64_t given = file->second.view().shape[static_cast<int>(axis)];
+        const int64_t given = file->second.shape[static_cast<int>(axis)];
         Dim extent = param.dims[axis].extent.substitute(dims);
         auto symbols = extent.symbols();
         auto wrong = [&](const std::string& why) {
@@ -143,14 +176,8 @@ Expected<Arguments> InputFiles::make(const Program& program, const Problem& prob
       shape.push_back(*extent);
     }
     if (auto file = files_.find(param.name); file != files_.end()) {
-      int64_t inexact = 0;
-      auto tensor = convert(file->second, param.dtype, inexact);
-      if (!tensor) return tensor.status();
-      if (inexact > 0 && !options.round_inputs) {
-        return bad("--in " + param.name + ": the file holds " + std::string(info(file->second.view().dtype).name) +
-                   ", and " + std::to_string(inexact) + " of its values are not " +
-                   std::string(info(param.dtype).name) + "; --round-inputs rounds them");
-      }
+      auto tensor = read_input(file->second, param, options.round_inputs);
+      if (!tensor) return tensor.status().with_context("--in " + param.name);
       result.tensors.push_back(std::move(*tensor));
       continue;
     }
@@ -158,9 +185,9 @@ Expected<Arguments> InputFiles::make(const Program& program, const Problem& prob
     if (!tensor) return tensor.status().with_context(param.name);
     Distribution distribution = usual(program, problem, static_cast<int>(i), dims);
     if (auto word = words_.find(param.name); word != words_.end()) {
-      parse_distribution(word->second, distribution);
+      distribution = word->second;
     } else if (param.role == Param::Role::Scalar && param.default_value) {
-      distribution = {Distribution::Kind::Constant, *param.default_value, 0, 0};
+      distribution = {Distribution::Kind::Constant, *param.default_value, 0, 0, {}};
     }
     if (param.role != Param::Role::Out) fill_random(*tensor, distribution, options.seed, param.name);
     result.tensors.push_back(std::move(*tensor));

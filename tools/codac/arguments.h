@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/tensor.h"
 #include "tools/codac/problem.h"
+#include "tools/codac/random_fill.h"
+#include "tools/codac/tensor_files.h"
 
 namespace coda {
 
@@ -22,11 +23,12 @@ struct Arguments {
   std::vector<HostTensor> tensors;  ///< by parameter; scalars have one element; outputs are zero
 };
 
-/// What the files given say: read once, before the program is compiled.
+/// What `--in` gives: headers of files, read before the program is compiled, distributions and numbers.
 class InputFiles {
  public:
   static Expected<InputFiles> read(const ArgumentOptions& options);
 
+  const std::map<std::string, TensorFile>& files() const { return files_; }
   /// Adds the symbols that the files' shapes determine; `dims` holds those given. Names what contradicts.
   Status solve(const std::vector<Param>& params, Bindings& dims) const;
   /// Allocates and fills everything. Every symbol must be in `dims`.
@@ -34,8 +36,9 @@ class InputFiles {
                            const ArgumentOptions& options);
 
  private:
-  std::map<std::string, HostTensor> files_;
-  std::map<std::string, std::string> words_;  ///< distributions and numbers, by parameter
+  // By parameter.
+  std::map<std::string, TensorFile> files_;
+  std::map<std::string, Distribution> words_;
 };
 
 /// The symbols of the parameters' extents that `dims` lacks.

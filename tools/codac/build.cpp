@@ -3,10 +3,11 @@
 #include <cstdio>
 
 #include "runtime/format/artefact.h"
-#include "runtime/format/file_io.h"
+#include "runtime/format/output_file.h"
 #include "tools/codac/command.h"
 #include "tools/codac/compile_options.h"
 #include "tools/codac/launch_header.h"
+#include "tools/codac/source_hash.h"
 #include "tools/codac/tuned.h"
 
 namespace coda {
@@ -20,10 +21,15 @@ struct BuildOptions {
 };
 
 Status write_text(const std::string& path, const std::string& text) {
-  return write_file_whole(path, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  return write_output(path, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
 }
 
-/// OUT if there is one dump, else OUT.NAME; to stdout without OUT.
+/// OUT if there is one dump, else OUT.NAME.
+std::string dump_path(const BuildOptions& options, std::string_view name) {
+  return options.output + (options.emit.size() > 1 ? "." + std::string(name) : "");
+}
+
+/// To stdout without OUT.
 int write_dump(const BuildOptions& options, const DumpInfo& dump, const std::string& text) {
   if (options.output.empty()) {
     if (options.emit.size() > 1) std::printf("==== %.*s\n", static_cast<int>(dump.name.size()), dump.name.data());
@@ -31,9 +37,8 @@ int write_dump(const BuildOptions& options, const DumpInfo& dump, const std::str
     if (!text.empty() && text.back() != '\n' && dump.dump != Dump::Cubin) std::printf("\n");
     return kExitOk;
   }
-  std::string path = options.output + (options.emit.size() > 1 ? "." + std::string(dump.name) : "");
-  Status written = write_text(path, text);
-  return written.ok() ? kExitOk : fail(kExitEnvironment, written.message());
+  Status written = write_text(dump_path(options, dump.name), text);
+  return written.ok() ? kExitOk : fail(written);
 }
 
 int emit(const BuildOptions& options) {
@@ -46,9 +51,14 @@ int emit(const BuildOptions& options) {
     request->dumps.insert(*dump);
     request->stage = std::max(request->stage, info(*dump).stage);
   }
+  if (options.output.empty() && options.compile.json) return fail(kExitUsage, "--json needs -o OUT, for --emit prints");
+  std::vector<NamedPath> outputs;
+  for (Dump dump : request->dumps) outputs.push_back({"-o", dump_path(options, info(dump).name)});
+  if (options.output.empty()) outputs.clear();
+  if (Status status = check_outputs(outputs, {{"FILE", options.compile.file}}); !status.ok()) return fail(status);
   Compilation compilation = compile(*request);
   options.compile.report(compilation);
-  if (!compilation.ok()) return kExitProgram;
+  if (!compilation.ok()) return options.compile.exit_code(compilation, request->bindings);
   for (Dump dump : request->dumps) {
     auto found = compilation.dumps.find(dump);
     if (found == compilation.dumps.end()) {
@@ -65,6 +75,12 @@ int build(const BuildOptions& options) {
     return options.header.empty() ? emit(options) : fail(kExitUsage, "--header goes with -o OUT, not with --emit");
   }
   if (options.output.empty()) return fail(kExitUsage, "build needs -o OUT or --emit");
+  std::vector<NamedPath> outputs{{"-o", options.output}};
+  if (!options.header.empty()) outputs.push_back({"--header", options.header});
+  std::vector<NamedPath> inputs{{"FILE", options.compile.file}};
+  if (!options.tuned.empty()) inputs.push_back({"--tuned", options.tuned});
+  if (Status status = check_outputs(outputs, inputs); !status.ok()) return fail(status);
+  if (options.compile.json && options.archs.size() > 1) return fail(kExitUsage, "--json goes with one --arch");
   Artefact artefact;
   for (const std::string& arch : options.archs) {
     auto request = options.compile.request(arch, Stage::Assemble);
@@ -75,14 +91,15 @@ int build(const BuildOptions& options) {
     }
     Compilation compilation = compile(*request);
     options.compile.report(compilation);
-    if (!compilation.ok()) return kExitProgram;
+    if (!compilation.ok()) return options.compile.exit_code(compilation, request->bindings);
     artefact.images.push_back(std::make_shared<const Image>(*compilation.take_image()));
+    artefact.sources.push_back(source_hash(*request, signature(*artefact.images.back()).bound));
   }
   Status written = save_artefact(artefact, options.output);
   if (written.ok() && !options.header.empty()) {
     written = write_text(options.header, launch_header(artefact.signature(), options.compile.file));
   }
-  return written.ok() ? kExitOk : fail(kExitEnvironment, written.message());
+  return written.ok() ? kExitOk : fail(written);
 }
 
 }  // namespace
@@ -92,6 +109,7 @@ void add_build(CLI::App& app, Action& action) {
       app.add_subcommand("build", "compile a kernel or a block to a file, or print a stage of its compilation");
   auto options = std::make_shared<BuildOptions>();
   options->compile.add_to(*command);
+  options->compile.add_json(*command);
   command->add_option("--arch", options->archs, "what to compile for; several, as in sm_90a,host, go into one file")
       ->delimiter(',')
       ->check(CLI::IsMember({"host", "sm_90a"}));

@@ -19,19 +19,23 @@ struct CacheOptions {
 };
 
 int cache(const CacheOptions& options) {
-  auto disk = open_default_disk_cache();
-  if (!disk) return fail(kExitEnvironment, "no cache: " + disk.status().message());
-  if (options.clear) disk->trim(0);
-  if (options.megabytes >= 0) disk->trim(options.megabytes << 20);
-  std::printf("%s\n", describe_cache().c_str());
+  if (options.clear || options.megabytes >= 0) {
+    auto disk = existing_disk_cache();
+    if (!disk && disk.status().code() != Code::NotFound) {
+      return fail(kExitEnvironment, "nothing was removed: " + disk.status().message());
+    }
+    if (disk) disk->trim(options.clear ? 0 : options.megabytes << 20);
+  }
+  const std::string text = describe_cache();
+  std::printf("%s\n", text.c_str());
   return kExitOk;
 }
 
 }  // namespace
 
 std::string describe_cache() {
-  auto disk = open_default_disk_cache();
-  if (!disk) return "none: " + disk.status().message();
+  auto disk = existing_disk_cache();
+  if (!disk) return (disk.status().code() == Code::NotFound ? "empty: " : "not usable: ") + disk.status().message();
   const DiskCache::Usage usage = disk->usage();
   return disk->folder() + ", " + std::to_string(usage.entries) + " entries, " +
          with_prefix(static_cast<double>(usage.bytes), "B");

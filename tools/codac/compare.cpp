@@ -19,9 +19,19 @@ constexpr double kDeviations = 7, kKeptSlope = 2;
 // Where their effect was computed, one of them may still have gone to the other neighbour: two unit roundoffs.
 constexpr double kOtherNeighbour = 2;
 
+// From here on the reference, which computes in f64, does not know whole numbers exactly.
+constexpr double kExactWhole = 0x1p53;
+
 bool same_special(double got, double want) {
   return (std::isnan(want) && std::isnan(got)) || (std::isinf(want) && got == want);
 }
+
+/// A finite reference that the stored type can't hold: an infinity of its sign, or a NaN.
+bool overflowed(double got, double want) {
+  return std::isfinite(want) && (std::isnan(got) || got == std::copysign(INFINITY, want));
+}
+
+double allowed_whole(double want) { return std::abs(want) >= kExactWhole ? std::abs(want) * 0x1p-52 : 0; }
 
 /// RMS of the finite references, by row and in all.
 struct Scales {
@@ -88,7 +98,8 @@ Comparison compare(const std::vector<ComparedElement>& elements, DType stored, c
     double stored_want = round_to(e.want, stored);
     if (!std::isfinite(stored_want)) {
       ++result.non_finite;
-      bool right = same_special(e.got, stored_want) || (!std::isfinite(e.got) && std::isfinite(e.want));
+      result.nan += std::isnan(e.want);
+      bool right = same_special(e.got, stored_want) || overflowed(e.got, e.want);
       if (!right) {
         if (!special_wrong) result.at = e;
         special_wrong = true;
@@ -98,7 +109,9 @@ Comparison compare(const std::vector<ComparedElement>& elements, DType stored, c
     }
     double scale = scales.rows.at(e.row);
     double difference = std::abs(e.got - e.want);
-    double allowed = exact ? 0 : e.kept + bound.relative * std::abs(e.want) + bound.scaled * scale + bound.absolute;
+    result.imprecise += exact && std::abs(e.want) >= kExactWhole;
+    double allowed = exact ? allowed_whole(e.want)
+                           : e.kept + bound.relative * std::abs(e.want) + bound.scaled * scale + bound.absolute;
     bool bad = !(difference <= allowed);
     double ratio = difference == 0 ? 0 : allowed > 0 ? difference / allowed : INFINITY;
     if (std::isnan(ratio)) ratio = INFINITY;
@@ -121,8 +134,10 @@ Comparison compare(const std::vector<ComparedElement>& elements, DType stored, c
     result.reason = std::to_string(result.beyond) + " of " + std::to_string(result.compared) + " elements are off";
   } else if (!exact && result.rms_error > bound.rms + (scales.all > 0 ? bound.absolute / scales.all : 0)) {
     result.reason = "the RMS error is too large";
-  } else if (result.compared > 0 && finite * 2 < result.compared) {
-    result.reason = "most of the reference is not finite: choose other inputs";
+  } else if (result.nan * 2 > result.compared) {
+    result.reason = "most of the reference is NaN, which proves nothing: choose other inputs";
+  } else if (result.compared > 0 && finite == 0) {
+    result.reason = "nothing of the reference is finite, which proves nothing: choose other inputs";
   } else if (result.compared > 0 && want_sum == 0 && !zero_expected && !exact) {
     result.reason = "the reference is zero everywhere, which proves nothing: choose other inputs";
   } else {

@@ -38,11 +38,13 @@ ErrorBound error_bound(DType stored, int64_t depth, double slack = 1, std::optio
                        KeptRoundings kept = {});
 
 struct Comparison {
-  int64_t compared = 0, non_finite = 0, beyond = 0;
-  double max_error = 0;  ///< largest |got - want| over the row's scale
-  double rms_error = 0;  ///< RMS of got - want over RMS of want
-  double worst = 0;      ///< largest |got - want| over what the bound allows; over 1 fails
-  ComparedElement at;    ///< where `worst` is
+  int64_t compared = 0, beyond = 0;
+  int64_t non_finite = 0, nan = 0;  ///< of the reference, as stored; of the reference
+  int64_t imprecise = 0;            ///< whole numbers that are too large for the reference, compared as f64
+  double max_error = 0;             ///< largest |got - want| over the row's scale
+  double rms_error = 0;             ///< RMS of got - want over RMS of want
+  double worst = 0;                 ///< largest |got - want| over what the bound allows; over 1 fails
+  ComparedElement at;               ///< where `worst` is
   bool passed = false;
   std::string reason;  ///< why it failed
 };

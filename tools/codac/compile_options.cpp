@@ -1,7 +1,11 @@
 #include "tools/codac/compile_options.h"
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
 #include "tools/codac/command.h"
 
@@ -11,17 +15,44 @@ namespace {
 std::optional<double> number(const std::string& text) {
   char* end = nullptr;
   double value = std::strtod(text.c_str(), &end);
-  return end != text.c_str() && *end == 0 ? std::optional(value) : std::nullopt;
+  return end != text.c_str() && *end == 0 && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 /// `8192`, or `8k` = 8192, `2m`.
 std::optional<int64_t> extent(const std::string& text) {
-  char* end = nullptr;
-  int64_t value = std::strtoll(text.c_str(), &end, 10);
-  if (end == text.c_str() || value < 0) return {};
-  int shift = *end == 'k' ? 10 : *end == 'm' ? 20 : 0;
-  if (shift) ++end;
-  return *end == 0 ? std::optional(value << shift) : std::nullopt;
+  int64_t value = 0;
+  const char* stop = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), stop, value);
+  if (read.ec != std::errc() || value < 0) return {};
+  const std::string_view suffix(read.ptr, static_cast<size_t>(stop - read.ptr));
+  const int shift = suffix == "k" ? 10 : suffix == "m" ? 20 : 0;
+  if (!suffix.empty() && shift == 0) return {};
+  return value <= INT64_MAX >> shift ? std::optional(value << shift) : std::nullopt;
+}
+
+/// Splits "NAME=VALUE" and adds it to the map; false after a message if it can't be read or NAME is there already.
+template <typename Value, typename Read>
+bool add_setting(const char* option, const std::string& text, const char* expected, std::map<std::string, Value>& into,
+                 Read read) {
+  const auto parts = split_assignment(text);
+  const std::optional<Value> value = parts ? read(parts->second) : std::nullopt;
+  const std::string given = std::string(option) + " " + text;
+  if (!value) {
+    fail(kExitUsage, given + ": expected " + expected);
+  } else if (!into.emplace(parts->first, *value).second) {
+    fail(kExitUsage, given + ": " + parts->first + " is given twice");
+  } else {
+    return true;
+  }
+  return false;
+}
+
+/// Errors whose cause is what was asked of a program, not the program.
+bool is_request_error(DiagId id, bool bound, bool scheduled) {
+  constexpr DiagId kAlways[] = {DiagId::E0206, DiagId::E0208, DiagId::E0209, DiagId::E0227, DiagId::E0238};
+  constexpr DiagId kSchedule[] = {DiagId::E0401, DiagId::E0402, DiagId::E0403};
+  const auto among = [id](const auto& ids) { return std::find(std::begin(ids), std::end(ids), id) != std::end(ids); };
+  return among(kAlways) || (bound && id == DiagId::E0236) || (scheduled && among(kSchedule));
 }
 
 }  // namespace
@@ -29,6 +60,12 @@ std::optional<int64_t> extent(const std::string& text) {
 int fail(int code, const std::string& message) {
   std::fprintf(stderr, "codac: %s\n", message.c_str());
   return code;
+}
+
+int fail(const Status& status) {
+  constexpr Code kSystem[] = {Code::NotFound, Code::Unsupported, Code::Io, Code::Driver, Code::OutOfMemory};
+  const bool system = std::find(std::begin(kSystem), std::end(kSystem), status.code()) != std::end(kSystem);
+  return fail(system ? kExitEnvironment : kExitUsage, status.message());
 }
 
 std::optional<std::pair<std::string, std::string>> split_assignment(const std::string& text) {
@@ -50,8 +87,9 @@ void CompileOptions::add_program_options(CLI::App& command) {
   command.add_option("--schedule", schedule, "a schedule by name, or an override: tile_m=128")
       ->type_name("NAME[=VALUE]");
   command.add_flag("--time-passes", time_passes, "print how long each step took");
-  command.add_flag("--json", json, "diagnostics as JSON on stdout");
 }
+
+void CompileOptions::add_json(CLI::App& command) { command.add_flag("--json", json, "diagnostics as JSON on stdout"); }
 
 std::optional<CompileRequest> CompileOptions::request(const std::string& target, Stage stage) const {
   CompileRequest result;
@@ -59,45 +97,51 @@ std::optional<CompileRequest> CompileOptions::request(const std::string& target,
   result.routine = kernel;
   result.target = target;
   result.stage = stage;
-  for (const auto& text : dims) {
-    auto parts = split_assignment(text);
-    auto value = parts ? extent(parts->second) : std::nullopt;
-    if (!value) {
-      fail(kExitUsage, "--dim " + text + ": expected NAME=VALUE with a whole number of at least 0");
-      return {};
-    }
-    result.bindings[parts->first] = *value;
+  if (kernel.find('=') != std::string::npos) {
+    fail(kExitUsage, kernel + " is no kernel name; write --dim " + kernel);
+    return {};
   }
-  for (const auto& text : types) {
-    auto parts = split_assignment(text);
-    if (!parts || !dtype_from_name(parts->second)) {
-      fail(kExitUsage, "--type " + text + ": expected NAME=TYPE with an element type such as bf16");
+  for (const auto& text : dims) {
+    if (!add_setting("--dim", text, "NAME=VALUE with a whole number from 0 to 2^63-1", result.bindings, extent))
       return {};
-    }
-    result.types[parts->first] = parts->second;
+  }
+  const auto type = [](const std::string& name) { return dtype_from_name(name) ? std::optional(name) : std::nullopt; };
+  for (const auto& text : types) {
+    if (!add_setting("--type", text, "NAME=TYPE with an element type such as bf16", result.types, type)) return {};
   }
   for (const auto& text : schedule) {
-    if (text.find('=') == std::string::npos) {
-      result.schedule_name = text;
-      continue;
-    }
-    auto parts = split_assignment(text);
-    auto value = parts ? number(parts->second) : std::nullopt;
-    if (!value) {
-      fail(kExitUsage, "--schedule " + text + ": expected NAME=VALUE with a number");
+    if (text.find('=') != std::string::npos) {
+      if (!add_setting("--schedule", text, "NAME=VALUE with a number", result.schedule, number)) return {};
+    } else if (!result.schedule_name.empty()) {
+      fail(kExitUsage, "--schedule " + text + ": there is one already, " + result.schedule_name);
       return {};
+    } else {
+      result.schedule_name = text;
     }
-    result.schedule[parts->first] = *value;
   }
   return result;
 }
 
-void CompileOptions::report(const Compilation& compilation) const {
+void CompileOptions::report(const Compilation& compilation, bool print_json) const {
   if (json) {
-    std::printf("%s\n", compilation.diagnostics->render_json().c_str());
+    if (print_json) std::printf("%s\n", compilation.diagnostics->render_json().c_str());
   } else {
     std::fputs(compilation.diagnostics->render_text().c_str(), stderr);
   }
+  print_times(compilation);
+}
+
+int CompileOptions::exit_code(const Compilation& compilation, const Bindings& bound) const {
+  bool request_only = true;
+  for (const Diagnostic& diagnostic : compilation.diagnostics->all()) {
+    if (diagnostic.id == DiagId::E0501) return kExitEnvironment;
+    request_only = request_only && (diagnostic.severity != Severity::Error ||
+                                    is_request_error(diagnostic.id, !bound.empty(), !schedule.empty()));
+  }
+  return request_only ? kExitUsage : kExitProgram;
+}
+
+void CompileOptions::print_times(const Compilation& compilation) const {
   if (!time_passes) return;
   double total = 0;
   for (const StepTime& step : compilation.times) {

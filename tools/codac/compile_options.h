@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/jit/jit.h"
+#include "tools/codac/output_paths.h"
 
 namespace coda {
 
@@ -17,17 +18,27 @@ struct CompileOptions {
 
   /// FILE [KERNEL] and the program options.
   void add_to(CLI::App& command);
-  /// --dim --type --schedule --time-passes --json
+  /// --dim --type --schedule --time-passes
   void add_program_options(CLI::App& command);
+  /// --json, for commands that print nothing else on stdout.
+  void add_json(CLI::App& command);
   /// Nothing, after a message on stderr, if an option cannot be read.
   std::optional<CompileRequest> request(const std::string& target, Stage stage) const;
-  /// Diagnostics (stderr; JSON to stdout if asked) and times.
-  void report(const Compilation& compilation) const;
+  /// Diagnostics (stderr; with --json as JSON on stdout, unless the caller prints it) and times.
+  void report(const Compilation& compilation, bool print_json = true) const;
+  /// Of a compilation with errors, for dimensions `bound`: kExitEnvironment if the program could not be read,
+  /// kExitUsage if only what the command line asks for does not fit it, else kExitProgram.
+  int exit_code(const Compilation& compilation, const Bindings& bound) const;
+
+ private:
+  void print_times(const Compilation& compilation) const;
 };
 
 /// Splits "name=value"; nothing if there is no name or no value.
 std::optional<std::pair<std::string, std::string>> split_assignment(const std::string& text);
 /// Prints "codac: ..." to stderr and returns `code`.
 int fail(int code, const std::string& message);
+/// The exit code by what failed: kExitEnvironment if the system refused or something is missing, else kExitUsage.
+int fail(const Status& status);
 
 }  // namespace coda

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <variant>
 
 #include "runtime/tensor.h"
 
@@ -19,8 +21,40 @@ inline void set(HostTensor& tensor, int64_t index, double value) {
 /// "bf16[8192, 4096]", "f32"
 std::string describe(DType dtype, const Sizes& shape);
 
-/// A copy of the packed tensor with element type `dtype`. Counts in `inexact` the values that had to be rounded.
-Expected<HostTensor> convert(const HostTensor& source, DType dtype, int64_t& inexact);
+/// Holds every value of every element type, those of files included.
+using Exact = long double;
+static_assert(std::numeric_limits<Exact>::digits >= 64);
+
+/// Types that only files have.
+enum class FileType : uint8_t { F64, I16, U16, U32, U64 };
+using ElementType = std::variant<DType, FileType>;
+
+Exact load_exact(const void* base, ElementType type, int64_t index);
+inline Exact get_exact(const HostTensor& tensor, int64_t index) {
+  return load_exact(tensor.view().data, tensor.view().dtype, index);
+}
+
+/// What storing a value did to it.
+enum class Fit : uint8_t {
+  Exact,
+  Rounded,
+  Outside,  ///< an integer type or bool does not reach that far, or the value is no number
+};
+/// Rounds as store_element() does, but once from the exact value.
+Fit store_exact(void* base, DType dtype, int64_t index, Exact value);
+
+/// Least and largest value of an integer type or bool.
+struct IntegerRange {
+  int64_t low, high;
+};
+IntegerRange integer_range(DType dtype);
+
+struct Conversion {
+  HostTensor tensor;
+  int64_t rounded = 0, outside = 0;  ///< how many values
+};
+/// Packed elements as a tensor of another type.
+Expected<Conversion> convert(const void* source, ElementType type, const Sizes& shape, DType dtype);
 
 /// Splits [0, count) into contiguous parts for the machine's cores and runs `body(context, begin, end)` on each. Parts
 /// start at multiples of 64.

@@ -1,14 +1,18 @@
 // codac explain: what a kernel is: its GEMM, what it loads and stores, its regions and statistics, and its cost; the
 // plan of a block.
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "compiler/plan/report.h"
+#include "tools/codac/arguments.h"
 #include "tools/codac/command.h"
 #include "tools/codac/compile_options.h"
 #include "tools/codac/report.h"
 
 namespace coda {
 namespace {
+
+constexpr int64_t kAssumedSize = 4096;  // see CompileRequest::bindings
 
 struct ExplainOptions {
   CompileOptions compile;
@@ -18,23 +22,46 @@ struct ExplainOptions {
   bool verify = false;
 };
 
+/// Symbols that no `--dim` gives: the plan takes them as 4096.
+std::vector<std::string> assumed_sizes(const Program& program, const Bindings& sizes) {
+  Bindings known = sizes;
+  known.insert(program.bound.begin(), program.bound.end());
+  return missing_symbols(program.params, known);
+}
+
+std::string assumed_text(const std::vector<std::string>& assumed) {
+  std::string names;
+  for (const std::string& name : assumed) names += (names.empty() ? "" : ", ") + name;
+  return names.empty() ? "" : "warning: planned as if 4096 were the size of " + names + "; give sizes with --dim\n";
+}
+
+/// The report's JSON, with the names of sizes that were assumed. Names of files may be any bytes.
+std::string json_text(const Plan& plan, const PlanContext& context, const std::vector<std::string>& assumed) {
+  auto json = nlohmann::json::parse(to_json(plan, context));
+  json["assumed_sizes"] = nlohmann::json::object();
+  for (const std::string& name : assumed) json["assumed_sizes"][name] = kAssumedSize;
+  return json.dump(2) + "\n";
+}
+
 /// The plan, made again for the report: a law may be left out, and each pass be checked.
 int explain_plan(const ExplainOptions& options, const Bindings& sizes, Compilation& compilation) {
   const PlanOptions wanted{.sizes = sizes, .drop_law = options.without_law, .verify = options.verify};
   Plan plan;
   const bool planned = plan_block(*compilation.program, wanted, plan, *compilation.diagnostics);
   options.compile.report(compilation);
-  if (!planned) return kExitProgram;
+  if (!planned) return options.compile.exit_code(compilation, sizes);
   const PlanContext context{*compilation.sources, wanted};
-  const std::string report = options.format == "json"   ? to_json(plan, context)
+  const auto assumed = assumed_sizes(*compilation.program, sizes);
+  const std::string report = options.format == "json"   ? json_text(plan, context, assumed)
                              : options.format == "html" ? to_html(plan, context)
-                                                        : to_text(plan, context);
+                                                        : assumed_text(assumed) + to_text(plan, context);
   std::fputs(report.c_str(), stdout);
   return kExitOk;
 }
 
 /// The plan, and how each of its kernels was compiled.
 int explain_block(const Bindings& sizes, const Compilation& compilation) {
+  std::fputs(assumed_text(assumed_sizes(*compilation.program, sizes)).c_str(), stdout);
   std::fputs(to_text(*compilation.plan, {*compilation.sources, {.sizes = sizes}}).c_str(), stdout);
   for (size_t k = 0; k < compilation.kernels.size(); ++k) {
     const Compilation& kernel = compilation.kernels[k];
@@ -43,19 +70,29 @@ int explain_block(const Bindings& sizes, const Compilation& compilation) {
   return kExitOk;
 }
 
+/// The option that only a block's plan has an answer to; "" if none is given.
+std::string plan_option(const ExplainOptions& options) {
+  if (options.format != "text") return "--format " + options.format;
+  if (!options.without_law.empty()) return "--without-law";
+  return options.verify ? "--verify" : "";
+}
+
 int explain(const ExplainOptions& options) {
   auto request = options.compile.request(options.arch, Stage::Assemble);
   if (!request) return kExitUsage;
-  if (options.format != "text" || !options.without_law.empty() || options.verify) {
+  if (const std::string needs_block = plan_option(options); !needs_block.empty()) {
     request->stage = Stage::Elaborate;
     Compilation elaborated = compile(*request);
     if (elaborated.program && elaborated.program->is_block) return explain_plan(options, request->bindings, elaborated);
-    request->stage = Stage::Assemble;
+    if (elaborated.program) {
+      return fail(kExitUsage,
+                  needs_block + " is for the plan of a block, and " + elaborated.program->name + " is a kernel");
+    }
   }
   Compilation compilation = compile(*request);
   options.compile.report(compilation);
   if (compilation.plan) return explain_block(request->bindings, compilation);
-  if (!compilation.ok()) return kExitProgram;
+  if (!compilation.ok()) return options.compile.exit_code(compilation, request->bindings);
   std::fputs(explain_kernel(*compilation.epilogue, request->bindings).c_str(), stdout);
   if (compilation.image) std::fputs(explain_code("code", *compilation.image).c_str(), stdout);
   if (!compilation.assembler_log.empty()) std::printf("  note        %s\n", compilation.assembler_log.c_str());

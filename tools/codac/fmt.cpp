@@ -3,6 +3,7 @@
 
 #include "dsl/format.h"
 #include "runtime/format/file_io.h"
+#include "runtime/format/output_file.h"
 #include "tools/codac/command.h"
 #include "tools/codac/compile_options.h"
 
@@ -17,7 +18,7 @@ struct FmtOptions {
 int fmt_one(const FmtOptions& options, const std::string& path) {
   constexpr uint64_t kLargestSource = uint64_t{16} << 20;
   auto bytes = read_file(path, kLargestSource);
-  if (!bytes) return fail(kExitEnvironment, bytes.status().message());
+  if (!bytes) return fail(bytes.status());
   const std::string text(bytes->begin(), bytes->end());
   SourceMap sources;
   Diagnostics diagnostics(sources);
@@ -33,8 +34,8 @@ int fmt_one(const FmtOptions& options, const std::string& path) {
     return kExitOk;
   }
   if (*formatted == text) return kExitOk;
-  Status written = write_file_whole(path, {reinterpret_cast<const uint8_t*>(formatted->data()), formatted->size()});
-  return written.ok() ? kExitOk : fail(kExitEnvironment, written.message());
+  Status written = write_output(path, {reinterpret_cast<const uint8_t*>(formatted->data()), formatted->size()});
+  return written.ok() ? kExitOk : fail(written);
 }
 
 int fmt(const FmtOptions& options) {

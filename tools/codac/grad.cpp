@@ -30,7 +30,7 @@ int grad(const GradOptions& options) {
   const auto compile_request = options.compile.request("host", Stage::Elaborate);
   if (!compile_request) return kExitUsage;
   auto bytes = read_file(options.compile.file, kLargestSource);
-  if (!bytes) return fail(kExitProgram, bytes.status().message());
+  if (!bytes) return fail(bytes.status());
 
   Compilation compilation;
   const FileId file = compilation.sources->add(options.compile.file, std::string(bytes->begin(), bytes->end()));
@@ -52,7 +52,7 @@ int grad(const GradOptions& options) {
     if (source) limit(options, *source, request.bound, *gradient);
   }
   options.compile.report(compilation);
-  if (!gradient) return kExitProgram;
+  if (!gradient) return options.compile.exit_code(compilation, compile_request->bindings);
   std::string text;
   if (options.direction == "whole") text = to_source(gradient->whole);
   if (options.direction == "both" || options.direction == "forward") text = to_source(gradient->forward);

@@ -2,45 +2,21 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 #include <string_view>
+#include <vector>
 
 #include "runtime/format/artefact.h"
+#include "tools/codac/cpp_names.h"
 
 namespace coda {
 
 namespace {
 
-constexpr std::string_view kReserved[] = {
-    "alignas",     "alignof",   "and",        "and_eq",    "asm",      "auto",         "bitand",
-    "bitor",       "bool",      "break",      "case",      "catch",    "char",         "char8_t",
-    "char16_t",    "char32_t",  "class",      "compl",     "concept",  "const",        "consteval",
-    "constexpr",   "constinit", "const_cast", "continue",  "co_await", "co_return",    "co_yield",
-    "decltype",    "default",   "delete",     "do",        "double",   "dynamic_cast", "else",
-    "enum",        "explicit",  "export",     "extern",    "false",    "float",        "for",
-    "friend",      "goto",      "if",         "inline",    "int",      "long",         "mutable",
-    "namespace",   "new",       "noexcept",   "not",       "not_eq",   "nullptr",      "operator",
-    "or",          "or_eq",     "private",    "protected", "public",   "register",     "reinterpret_cast",
-    "requires",    "return",    "short",      "signed",    "sizeof",   "static",       "static_assert",
-    "static_cast", "struct",    "switch",     "template",  "this",     "thread_local", "throw",
-    "true",        "try",       "typedef",    "typeid",    "typename", "union",        "unsigned",
-    "using",       "virtual",   "void",       "volatile",  "wchar_t",  "while",        "xor",
-    "xor_eq",      "coda",      "std"};
-
-/// A name of the program as one of C++.
-std::string cpp_name(const std::string& name) {
-  return std::find(std::begin(kReserved), std::end(kReserved), name) == std::end(kReserved) ? name : name + "_";
-}
-
 std::string literal(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.17g", value);
   return text;
-}
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
-  return out + "\"";
 }
 
 std::string shape_text(const ParamSpec& param) {
@@ -51,8 +27,26 @@ std::string shape_text(const ParamSpec& param) {
   return text;
 }
 
-std::string member(const ParamSpec& param) {
-  const std::string name = cpp_name(param.name);
+bool is_param(const Signature& signature, const std::string& name) {
+  return std::any_of(signature.params.begin(), signature.params.end(),
+                     [&](const ParamSpec& param) { return param.name == name; });
+}
+
+/// The members' names, by parameter; one that another parameter has already gets an underscore too.
+std::vector<std::string> member_names(const Signature& signature) {
+  std::set<std::string> used;
+  std::vector<std::string> names;
+  for (const ParamSpec& param : signature.params) {
+    std::string name = cpp_member(param.name, "Arguments");
+    const bool renamed = name != param.name;
+    while (used.count(name) > 0 || (renamed && is_param(signature, name))) name += "_";
+    used.insert(name);
+    names.push_back(name);
+  }
+  return names;
+}
+
+std::string member(const ParamSpec& param, const std::string& name) {
   if (param.role != ParamSpec::Role::Scalar) {
     const char* written = param.role == ParamSpec::Role::Out ? ", written" : param.is_output() ? ", updated" : "";
     return "  coda::TensorView " + name + ";  ///< " + shape_text(param) + written + "\n";
@@ -103,18 +97,19 @@ class Kernel {
 }  // namespace
 
 std::string launch_header(const Signature& signature, const std::string& source) {
-  const std::string space = cpp_name(signature.name);
+  const std::string space = cpp_namespace(signature.name);
   std::string members, order;
-  for (const ParamSpec& param : signature.params) {
-    members += member(param);
-    order += (order.empty() ? "a." : ", a.") + cpp_name(param.name);
+  const std::vector<std::string> names = member_names(signature);
+  for (size_t i = 0; i < names.size(); ++i) {
+    members += member(signature.params[i], names[i]);
+    order += (order.empty() ? "a." : ", a.") + names[i];
   }
   const std::string array = "std::array<coda::Argument, " + std::to_string(signature.params.size()) + ">";
-  return "// Typed launches of '" + signature.name + "'. Made by `codac build` from " + source +
+  return "// Typed launches of '" + signature.name + "'. Made by `codac build` from " + cpp_comment(source) +
          "; not to be edited.\n" +
          "#pragma once\n\n#include <array>\n#include <cstdint>\n#include <memory>\n#include <string>\n#include "
          "<utility>\n\n#include \"coda/coda.h\"\n\nnamespace " +
-         space + " {\n\ninline constexpr const char* kInterface =\n    " + quoted(interface_text(signature)) +
+         space + " {\n\ninline constexpr const char* kInterface =\n    " + cpp_string(interface_text(signature)) +
          ";\n\n/// Shapes must agree wherever they name the same dimension; strides are free but for the last axis.\n"
          "struct Arguments {\n" +
          members + "};\n" + std::string(kKernelClass) + "  static " + array +

@@ -1,8 +1,10 @@
 #include "tools/codac/random_fill.h"
 
+#include <cctype>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
 #include <vector>
 
 namespace coda {
@@ -63,32 +65,99 @@ void fill_from_table(HostTensor& tensor, const Distribution& distribution, uint6
 
 }  // namespace
 
-bool parse_distribution(const std::string& text, Distribution& out) {
-  struct Form {
-    const char* name;
-    Distribution::Kind kind;
-  };
-  constexpr Form kForms[] = {{"normal", Distribution::Kind::Normal},
-                             {"uniform", Distribution::Kind::Uniform},
-                             {"integers", Distribution::Kind::Integers}};
+namespace {
+
+struct Form {
+  std::string_view name;
+  Distribution::Kind kind;
+  bool (*sensible)(double a, double b);
+  const char* demand;
+};
+constexpr Form kForms[] = {{"normal", Distribution::Kind::Normal, [](double, double b) { return b >= 0; },
+                            "normal(MEAN, DEVIATION) with a deviation of at least 0"},
+                           {"uniform", Distribution::Kind::Uniform, [](double a, double b) { return a <= b; },
+                            "uniform(LEAST, END), ascending"},
+                           {"integers", Distribution::Kind::Integers,
+                            [](double a, double b) { return a < b && a == std::floor(a) && b == std::floor(b); },
+                            "integers(LEAST, END), whole and ascending, without END"}};
+
+Status bad(const std::string& message) { return {Code::InvalidArgument, message}; }
+
+/// All of the text as a number.
+std::optional<Distribution> constant(const std::string& text) {
+  char* end = nullptr;
+  Distribution d{Distribution::Kind::Constant, std::strtod(text.c_str(), &end), 0, 0, {}};
+  if (text.empty() || std::isspace(static_cast<unsigned char>(text[0])) || *end != 0) return {};
+  int64_t whole = 0;
+  const char *begin = text.data() + (text[0] == '+'), *stop = text.data() + text.size();
+  const auto read = std::from_chars(begin, stop, whole);
+  if (read.ec == std::errc() && read.ptr == stop) d.whole = whole;
+  if (!d.whole && d.a == std::floor(d.a) && std::abs(d.a) <= 0x1p53) d.whole = static_cast<int64_t>(d.a);
+  return d;
+}
+
+/// Rounding is expected of a written number; being cut off at the end of the range is not.
+bool fits_real(double value, const DTypeInfo& type) {
+  const double stored = round_to(value, type.dtype);
+  if (!std::isfinite(value)) return std::isnan(value) ? std::isnan(stored) : stored == value;
+  return std::isfinite(stored) && std::abs(value) <= type.max_finite * (1 + std::ldexp(1.0, -type.mantissa_bits - 1));
+}
+
+}  // namespace
+
+Expected<std::optional<Distribution>> parse_distribution(const std::string& text) {
   for (const Form& form : kForms) {
-    size_t length = std::strlen(form.name);
-    if (text.compare(0, length, form.name) != 0) continue;
-    out = {form.kind, 0, 1, 0};
-    if (text.size() == length) return true;
+    if (!text.starts_with(form.name)) continue;
+    Distribution out{form.kind, 0, 1, 0, {}};
+    if (form.kind == Distribution::Kind::Integers && text.size() == form.name.size()) out.b = 100;
+    if (text.size() == form.name.size()) return std::optional(out);
+    if (text[form.name.size()] != '(') continue;
     char close = 0;
     int used = 0;
-    int fields = std::sscanf(text.c_str() + length, "(%lf , %lf %c%n", &out.a, &out.b, &close, &used);
-    return fields == 3 && close == ')' && length + used == text.size();
+    const char* parameters = text.c_str() + form.name.size();
+    const int fields = std::sscanf(parameters, "(%lf , %lf %c%n", &out.a, &out.b, &close, &used);
+    const bool read = fields == 3 && close == ')' && form.name.size() + static_cast<size_t>(used) == text.size();
+    if (!read || !std::isfinite(out.a) || !std::isfinite(out.b) || !form.sensible(out.a, out.b)) {
+      return bad("expected " + std::string(form.demand));
+    }
+    return std::optional(out);
   }
-  char* end = nullptr;
-  out = {Distribution::Kind::Constant, std::strtod(text.c_str(), &end), 0, 0};
-  return end != text.c_str() && *end == 0;
+  return constant(text);
+}
+
+Status fits(const Distribution& distribution, DType dtype) {
+  const DTypeInfo& type = info(dtype);
+  const std::string name(type.name);
+  const bool constant = distribution.kind == Distribution::Kind::Constant;
+  if (type.num_class == NumClass::Real) {
+    if (constant && !fits_real(distribution.a, type)) return bad("the value does not fit " + name);
+    return {};
+  }
+  const IntegerRange range = integer_range(dtype);
+  if (constant) {
+    if (!distribution.whole) {
+      const bool fraction = std::isfinite(distribution.a) && distribution.a != std::floor(distribution.a);
+      return bad(fraction ? "the value is not whole, as " + name + " is" : "the value does not fit " + name);
+    }
+    const bool inside = *distribution.whole >= range.low && *distribution.whole <= range.high;
+    return inside ? Status() : bad("the value does not fit " + name);
+  }
+  if (distribution.kind != Distribution::Kind::Integers) return bad(name + " is not real; use integers(LEAST, END)");
+  const bool inside = static_cast<Exact>(distribution.a) >= static_cast<Exact>(range.low) &&
+                      static_cast<Exact>(distribution.b) <= static_cast<Exact>(range.high) + 1;
+  return inside ? Status() : bad("some of the values do not fit " + name);
 }
 
 void fill_random(HostTensor& tensor, const Distribution& distribution, uint64_t seed, const std::string& name) {
   uint64_t key = mix(seed);
   for (char c : name) key = mix(key ^ static_cast<unsigned char>(c));
+  if (distribution.whole && info(tensor.view().dtype).num_class != NumClass::Real) {
+    parallel_parts(count(tensor), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        store_exact(tensor.view().data, tensor.view().dtype, i, *distribution.whole);
+    });
+    return;
+  }
   if (distribution.kind == Distribution::Kind::Integers) {
     parallel_parts(count(tensor), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {

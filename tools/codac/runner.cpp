@@ -19,9 +19,8 @@ bool written(const ParamSpec& param) { return param.is_output(); }
 
 /// A scalar's argument from its one-element tensor.
 Argument scalar(const HostTensor& tensor) {
-  const double value = get(tensor, 0);
-  if (info(tensor.view().dtype).num_class == NumClass::Real) return value;
-  return static_cast<int64_t>(value);
+  if (info(tensor.view().dtype).num_class == NumClass::Real) return get(tensor, 0);
+  return static_cast<int64_t>(get_exact(tensor, 0));
 }
 
 /// Where each of the image's parameters is among the arguments: the same order, checked once by extents at launch.

@@ -59,13 +59,15 @@ int tune(const TuneOptions& options) {
   const Status usable = device ? (*device)->runs("sm_90a") : device.status();
   if (!usable.ok()) return fail(kExitEnvironment, usable.message());
   auto file = TunedFile::read(options.results);
-  if (!file) return fail(kExitUsage, file.status().message());
+  if (!file) return fail(file.status());
+  Status writable = check_outputs({{"--results", options.results}}, {{"FILE", options.compile.file}});
+  if (!writable.ok()) return fail(writable);
 
   auto request = options.compile.request("sm_90a", Stage::Lower);
   if (!request) return kExitUsage;
   const Compilation lowered = compile(*request);
   options.compile.report(lowered);
-  if (!lowered.ok()) return kExitProgram;
+  if (!lowered.ok()) return options.compile.exit_code(lowered, request->bindings);
   if (!lowered.epilogue || lowered.epilogue->is_rowwise()) {
     return fail(kExitUsage, "only a kernel with a product has schedules to choose from");
   }
@@ -75,9 +77,10 @@ int tune(const TuneOptions& options) {
     return fail(kExitUsage, "no value for dimension " + missing[0] + "; give it with --dim " + missing[0] + "=...");
   }
   auto inputs = InputFiles::read(options.arguments);
-  if (!inputs) return fail(kExitUsage, inputs.status().message());
+  if (!inputs) return fail(inputs.status());
+  if (Status status = inputs->solve(program.params, dims); !status.ok()) return fail(status);
   auto arguments = inputs->make(program, problem_of(lowered, dims, "sm_90a"), dims, options.arguments);
-  if (!arguments) return fail(kExitUsage, arguments.status().message());
+  if (!arguments) return fail(arguments.status());
 
   const TunedKey key = tuned_key(*lowered.epilogue, dims, (*device)->name());
   std::printf("%s at %s on %s\n", program.name.c_str(), key.sizes.c_str(), key.device.c_str());
@@ -94,7 +97,7 @@ int tune(const TuneOptions& options) {
   }
   if (!best) return fail(kExitEnvironment, "no schedule could be measured");
   file->put(key, *best);
-  if (Status status = file->write(options.results); !status.ok()) return fail(kExitEnvironment, status.message());
+  if (Status status = file->write(options.results); !status.ok()) return fail(status);
   std::printf("best: %s; kept in %s\n", candidate_text({best->name, best->split}).c_str(), options.results.c_str());
   return kExitOk;
 }

@@ -5,6 +5,7 @@
 
 #include "runtime/format/file_io.h"
 #include "runtime/format/hash.h"
+#include "runtime/format/output_file.h"
 #include "tools/codac/command.h"
 
 namespace coda {
@@ -66,7 +67,7 @@ Status TunedFile::write(const std::string& path) const {
                                   {"ms", schedule.milliseconds}});
   }
   const std::string text = content.dump(1) + "\n";
-  return write_file_whole(path, std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+  return write_output(path, std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
 }
 
 const TunedSchedule* TunedFile::find(const TunedKey& key) const {
