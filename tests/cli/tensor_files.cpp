@@ -283,7 +283,7 @@ TEST_CASE("written values must fit their type") {
                                                    {"inf", DType::E4M3, false},
                                                    {"-inf", DType::F16, true},
                                                    {"nan", DType::BF16, true},
-                                                   {"7", DType::E2M1, false},
+                                                   {"8", DType::E2M1, false},
                                                    {"integers(0, 128)", DType::I8, true},
                                                    {"integers(0, 129)", DType::I8, false},
                                                    {"uniform(0, 1)", DType::I32, false}}) {
