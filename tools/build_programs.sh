@@ -20,9 +20,7 @@ done
 build_one llama_grad llama_block.coda llama_grad T8192 --dim T=8192 --dim D=4096 --dim A=4096 --dim F=14336 --dim Hq=32 \
   --dim Hkv=8 --dim Dh=128  # tools/bench_backward.py
 for schedule in 128x256 pingpong-128x128; do  # tools/bench_gpu.py --only fp8_fast:SCHEDULE
-  for kernel in fp8_gemm fp8_fast; do
-    build_one $kernel fp8_gemm.coda $kernel $schedule --schedule $schedule --dim M=8192 --dim N=14336 --dim K=4096
-  done
+  build_one fp8_fast fp8_gemm.coda fp8_fast $schedule --schedule $schedule --dim M=8192 --dim N=14336 --dim K=4096
 done
 for sizes in "6144 4096" "4096 14336"; do  # tools/bench_few_rows.py
   read -r n k <<<"$sizes"

@@ -90,7 +90,7 @@ elif [ "$mode" = short ]; then
   limit=8
   part "new forms" 40 each_case verify_new
   timed bench_few_rows 28 bench_few_rows.py --rounds 3
-  timed bench_fp8 30 bench_gpu.py --only fp8_gemm,fp8_gemm:pingpong-128x128,fp8_fast,fp8_fast:128x256 --hot 3 --cool 3 --memory 4
+  timed bench_fp8 30 bench_gpu.py --only fp8_gemm,fp8_fast,fp8_fast:128x256 --hot 3 --cool 3 --memory 4
   timed bench_six 34 bench_gpu.py --only plain,bias_gelu,gate_up,residual,qkv,linear_ce --hot 3 --cool 0 --memory 8
   part "device tests" 10 tests
   part "examples" 15 each_example verify_small

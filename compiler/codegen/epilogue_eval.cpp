@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "compiler/ir/meaning.h"
-#include "compiler/ops/algebraic.h"
 
 namespace coda {
 
@@ -284,19 +283,11 @@ Val EpilogueEvaluator::compute_input(const Node& node, const Env& env, Val predi
 Val EpilogueEvaluator::compute_product(const Node& node, const Env& env, Val predicate) {
   const bool whole = node.num_class == NumClass::Int;
   Val product;
-  std::vector<Val> divisors;  // x*recip(y) is x/y as it is rounded once, and right where 1/y overflows
   for (const NodeId arg : node.args) {
-    if (!whole && !emitter_.is_approximate() && graph_[arg].kind == NodeKind::Apply &&
-        graph_[arg].op == reciprocal_op()) {
-      divisors.push_back(evaluate_real(graph_[arg].args[0], env, predicate));
-      continue;
-    }
     const Val factor = whole ? evaluate(arg, env, predicate) : evaluate_real(arg, env, predicate);
     product = !product ? factor : whole ? emitter_.int_mul(product, factor) : emitter_.mul(product, factor);
   }
-  if (!product) product = whole ? emitter_.integer(1) : emitter_.real(1);
-  for (const Val& divisor : divisors) product = emitter_.div(product, divisor);
-  return product;
+  return product ? product : whole ? emitter_.integer(1) : emitter_.real(1);
 }
 
 Val EpilogueEvaluator::compute_sum(const Node& node, const Env& env, Val predicate) {

@@ -120,6 +120,10 @@ std::optional<Sm90Illegal> check_sm90_schedule(const Sm90Schedule& schedule, int
   if (s.tile_n < 8 || s.tile_n > 256 || s.tile_n % 8 != 0) {
     return Sm90Illegal{"a tile of " + std::to_string(s.tile_n) + " columns", "use a multiple of 8 up to 256"};
   }
+  if (s.alternate && s.promote == 1) {  // spills beside epilogues of pairs, and reaches 0.72 of the others' rate
+    return Sm90Illegal{"sums promoted by consumers that take turns",
+                       "choose a schedule that isn't a pingpong, or promote = 0"};
+  }
   if (s.promote < -1 || s.promote > 1) return Sm90Illegal{"promote = " + std::to_string(s.promote), "use 0 or 1"};
   const int accumulators = s.accumulators() + s.promoted_registers();
   if (accumulators > 192) {
