@@ -11,17 +11,14 @@ PyTorch's own in bf16: coda's error must not exceed twice theirs. Needs the fold
 """
 import argparse
 import json
-import os
 import pathlib
-import sys
-import threading
 
 import torch
 
 import bench_blocks
 import bench_gpu
-from bench_blocks import formula, graph_of
-from bench_gpu import Timer, beat, normal, pairs, summary
+from bench_blocks import formula, graph_of, peer_row, time_peers
+from bench_gpu import beat, normal
 
 WRT = ("x", "attn", "wo", "g1", "w_gate_up", "w_down", "g2", "wqkv")
 
@@ -95,19 +92,10 @@ def run_case(kernel, d, args):
         compiled = torch.compile(block, mode=args.compile, dynamic=False)
         peers["compile"] = [graph_of(lambda inputs=inputs, given=given: autograd(compiled, inputs, given))
                             for inputs, given, _ in sets]
-    ours = Timer(ours)
-    ours.calibrate()
-    for name, functions in peers.items():
-        base = Timer(functions)
-        base.calibrate()
-        for _ in range(3):
-            beat(name + " warm-up")
-            base.burst()
-        result[name] = summary(*pairs(Timer.burst, base, ours, args.rounds, name), flop)
-        print(f"  {name:<8} {result[name]['cublas_tflops']:6.0f} coda {result[name]['coda_tflops']:6.0f} TFLOP/s "
-              f"({result[name]['coda_ms']:.3f} ms)  ratio {result[name]['ratio']:.3f} "
-              f"[{result[name]['ratio_low']:.3f} {result[name]['ratio_high']:.3f}]", flush=True)
-    return result
+    timed = time_peers(ours, peers, args.rounds, flop, "forward and backward")
+    for name, summary in timed.items():
+        print("  " + peer_row(name, summary), flush=True)
+    return dict(result, **timed)
 
 
 def main():
@@ -117,12 +105,7 @@ def main():
     parser.add_argument("--compile", default="", help="mode of torch.compile, e.g. default; without: not timed")
     parser.add_argument("--json", type=pathlib.Path)
     args = parser.parse_args()
-    threading.Thread(target=bench_gpu.watchdog, daemon=True).start()
-    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
-    torch.manual_seed(1)
-    os.environ["CODA_LIBRARY"] = str(args.dist / "lib" / "libcoda.so")
-    sys.path.insert(0, str(args.dist))
-    import coda
+    coda = bench_gpu.start(args.dist)
     d = dict(T=8192, D=4096, A=4096, F=14336, Hq=32, Hkv=8, Dh=128)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; forward and backward, T=8192; errors coda/PyTorch; "
           "ratio = peer's time / coda's", flush=True)

@@ -10,10 +10,8 @@ PyTorch's own in bf16: coda's error must not exceed twice theirs. Needs the fold
 """
 import argparse
 import json
-import os
 import pathlib
 import sys
-import threading
 
 import torch
 
@@ -102,6 +100,25 @@ def bare(d, inputs):
     return graph_of(run)
 
 
+def time_peers(ours, peers, rounds, flop, label):
+    """{peer: summary}; `ours` and each peer are functions for one set of inputs each."""
+    ours, result = Timer(ours), {}
+    ours.calibrate()
+    for name, functions in peers.items():
+        base = Timer(functions)
+        base.calibrate()
+        for _ in range(3):
+            beat(f"{label} warm-up")
+            base.burst()
+        result[name] = summary(*pairs(Timer.burst, base, ours, rounds, f"{label} {name}"), flop)
+    return result
+
+
+def peer_row(name, p):
+    return (f"{name:<8} {p['cublas_tflops']:6.0f} coda {p['coda_tflops']:6.0f} TFLOP/s ({p['coda_ms']:.4f} ms)"
+            f"  ratio {p['ratio']:.3f} [{p['ratio_low']:.3f} {p['ratio_high']:.3f}]")
+
+
 def run_case(coda, kernel, d, args):
     beat(f"T={d['T']} set-up")
     block = formula(d)
@@ -116,25 +133,14 @@ def run_case(coda, kernel, d, args):
         bench_gpu.heartbeat[0] += 200  # compiling takes its time
         compiled = torch.compile(block, mode=args.compile, dynamic=False)
         peers["compile"] = [graph_of(lambda inputs=inputs: compiled(**inputs)) for inputs, _ in sets]
-    ours = Timer(ours)
-    ours.calibrate()
-    for name, functions in peers.items():
-        base = Timer(functions)
-        base.calibrate()
-        for _ in range(3):
-            beat(f"T={d['T']} warm-up")
-            base.burst()
-        result[name] = summary(*pairs(Timer.burst, base, ours, args.rounds, f"T={d['T']} {name}"), flop)
-    return result
+    return dict(result, **time_peers(ours, peers, args.rounds, flop, f"T={d['T']}"))
 
 
 def row(r):
     text = f"T={r['dims']['T']:<6} " + " ".join(f"{k} {a:.1e}/{b:.1e}" for k, (a, b) in r["errors"].items())
     for name in ("bare", "compile"):
         if name in r:
-            p = r[name]
-            text += (f"\n         {name:<8} {p['cublas_tflops']:6.0f} coda {p['coda_tflops']:6.0f} TFLOP/s ({p['coda_ms']:.4f} ms)"
-                     f"  ratio {p['ratio']:.3f} [{p['ratio_low']:.3f} {p['ratio_high']:.3f}]")
+            text += "\n         " + peer_row(name, r[name])
     return text
 
 
@@ -146,12 +152,7 @@ def main():
     parser.add_argument("--compile", default="", help="mode of torch.compile, e.g. default; without: not timed")
     parser.add_argument("--json", type=pathlib.Path)
     args = parser.parse_args()
-    threading.Thread(target=bench_gpu.watchdog, daemon=True).start()
-    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
-    torch.manual_seed(1)
-    os.environ["CODA_LIBRARY"] = str(args.dist / "lib" / "libcoda.so")
-    sys.path.insert(0, str(args.dist))
-    import coda
+    coda = bench_gpu.start(args.dist)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; errors coda/PyTorch; ratio = peer's time / coda's")
     results, failed = [], 0
     for tokens in args.tokens.split(","):

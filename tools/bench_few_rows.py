@@ -7,12 +7,10 @@ Needs the folder made by `tools/package.sh --programs` and torch.
 """
 import argparse
 import json
-import os
 import pathlib
 import re
 import statistics
 import sys
-import threading
 
 import torch
 
@@ -77,12 +75,7 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     args = parser.parse_args()
     bench_gpu.BURST_MS = 10.0  # at this size the power does not matter
-    threading.Thread(target=bench_gpu.watchdog, daemon=True).start()
-    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
-    torch.manual_seed(1)
-    os.environ["CODA_LIBRARY"] = str(args.dist / "lib" / "libcoda.so")
-    sys.path.insert(0, str(args.dist))
-    import coda
+    coda = bench_gpu.start(args.dist)
     results = []
     for n, k in ((6144, 4096), (4096, 14336)):
         results += run_shape(coda, args.dist, n, k, args)

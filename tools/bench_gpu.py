@@ -10,7 +10,6 @@ sets. Every kernel's output is checked against torch in f64 on sampled rows befo
 Needs the folder made by `tools/package.sh --programs` (libcoda.so and compiled programs) and torch; no compiler.
 """
 import argparse
-import ctypes
 import json
 import math
 import os
@@ -336,6 +335,18 @@ def row(result):
     return text
 
 
+def start(dist):
+    """The module coda (examples/python/coda.py, which packaging puts beside this file), ready for a benchmark."""
+    threading.Thread(target=watchdog, daemon=True).start()
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+    torch.manual_seed(1)
+    random.seed(1)
+    os.environ["CODA_LIBRARY"] = str(dist / "lib" / "libcoda.so")
+    sys.path.insert(0, str(dist))
+    import coda
+    return coda
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dist", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent)
@@ -345,13 +356,7 @@ def main():
     parser.add_argument("--memory", type=int, default=24, help="GiB of device memory for sets of inputs")
     parser.add_argument("--json", type=pathlib.Path, help="where to write all figures")
     args = parser.parse_args()
-    threading.Thread(target=watchdog, daemon=True).start()
-    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
-    torch.manual_seed(1)
-    random.seed(1)
-    os.environ["CODA_LIBRARY"] = str(args.dist / "lib" / "libcoda.so")
-    sys.path.insert(0, str(args.dist))
-    import coda  # examples/python/coda.py, which packaging puts beside this file
+    coda = start(args.dist)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; TFLOP/s of the GEMM (GB/s without one); "
           "ratio = time of cuBLAS (a copy) / coda's")
     heads = "".join(f"   {mode + ': cuBLAS':>13} coda  ratio [low high]" for mode in ("hot", "cool") if getattr(args, mode))

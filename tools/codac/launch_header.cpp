@@ -1,7 +1,6 @@
 #include "tools/codac/launch_header.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -12,20 +11,6 @@
 namespace coda {
 
 namespace {
-
-std::string literal(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  return text;
-}
-
-std::string shape_text(const ParamSpec& param) {
-  std::string text(info(param.dtype).name);
-  for (size_t axis = 0; axis < param.extents.size(); ++axis) {
-    text += (axis ? ", " : "[") + param.extents[axis].text() + (axis + 1 == param.extents.size() ? "]" : "");
-  }
-  return text;
-}
 
 bool is_param(const Signature& signature, const std::string& name) {
   return std::any_of(signature.params.begin(), signature.params.end(),
@@ -49,13 +34,14 @@ std::vector<std::string> member_names(const Signature& signature) {
 std::string member(const ParamSpec& param, const std::string& name) {
   if (param.role != ParamSpec::Role::Scalar) {
     const char* written = param.role == ParamSpec::Role::Out ? ", written" : param.is_output() ? ", updated" : "";
-    return "  coda::TensorView " + name + ";  ///< " + shape_text(param) + written + "\n";
+    return "  coda::TensorView " + name + ";  ///< " + type_text(param) + written + "\n";
   }
   const bool real = info(param.dtype).num_class == NumClass::Real;
   std::string type = real ? "double" : "int64_t", value;
   if (param.default_value)
-    value = " = " + (real ? literal(*param.default_value) : std::to_string(static_cast<int64_t>(*param.default_value)));
-  return "  " + type + " " + name + value + ";  ///< " + shape_text(param) + "\n";
+    value =
+        " = " + (real ? exact_text(*param.default_value) : std::to_string(static_cast<int64_t>(*param.default_value)));
+  return "  " + type + " " + name + value + ";  ///< " + type_text(param) + "\n";
 }
 
 constexpr std::string_view kKernelClass = R"(
