@@ -1,6 +1,7 @@
 #include "runtime/format/artefact.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "runtime/format/archive.h"
 #include "runtime/format/file_io.h"
@@ -28,16 +29,27 @@ std::string Artefact::targets() const {
   return text;
 }
 
+std::string type_text(const ParamSpec& param) {
+  std::string text(info(param.dtype).name);
+  for (size_t axis = 0; axis < param.extents.size(); ++axis) {
+    text += (axis ? ", " : "[") + param.extents[axis].text() + (axis + 1 == param.extents.size() ? "]" : "");
+  }
+  return text;
+}
+
+std::string exact_text(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return text;
+}
+
 std::string interface_text(const Signature& signature) {
   std::string text = signature.name + "(";
   for (size_t p = 0; p < signature.params.size(); ++p) {
     const ParamSpec& param = signature.params[p];
     text += (p ? ", " : "") + std::string(kRoles[static_cast<size_t>(param.role)]) + " " + param.name + ": " +
-            std::string(info(param.dtype).name);
-    for (size_t axis = 0; axis < param.extents.size(); ++axis) {
-      text += (axis ? ", " : "[") + param.extents[axis].text() + (axis + 1 == param.extents.size() ? "]" : "");
-    }
-    if (param.default_value) text += " = " + std::to_string(*param.default_value);
+            type_text(param);
+    if (param.default_value) text += " = " + exact_text(*param.default_value);
   }
   text += ")";
   for (size_t f = 0; f < signature.facts.size(); ++f) {

@@ -27,6 +27,10 @@ struct Artefact {
   std::string targets() const;
 };
 
+/// "bf16[M, K]".
+std::string type_text(const ParamSpec& param);
+/// Reads back as the same number.
+std::string exact_text(double value);
 /// "gate_up(in x: bf16[M, K], ..., out act: bf16[M, F]) where K mod 8 = 0": equal where callers see no difference.
 std::string interface_text(const Signature& signature);
 

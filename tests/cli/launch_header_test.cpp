@@ -34,8 +34,9 @@ TEST_CASE("a launch header has a typed member for each parameter") {
         "  coda::TensorView coda_;  ///< f32[M], updated\n", "  double lr = 0.10000000000000001;  ///< f32\n",
         "  int64_t seed;  ///< i64\n", "  int64_t steps = -3;  ///< i32\n",
         "  coda::TensorView y;  ///< e4m3[M], written\n", "return {a.new_, a.coda_, a.lr, a.seed, a.steps, a.y};",
-        "\"switch(in new: bf16[M, 2*M], inout coda: f32[M], scalar lr: f32 = 0.100000, scalar seed: i64, scalar steps: "
-        "i32 = -3.000000, out y: e4m3[M]) where M mod 8 = 0\""}) {
+        "\"switch(in new: bf16[M, 2*M], inout coda: f32[M], scalar lr: f32 = 0.10000000000000001, scalar seed: i64, "
+        "scalar steps: "
+        "i32 = -3, out y: e4m3[M]) where M mod 8 = 0\""}) {
     INFO(line << "\nin\n" << header);
     CHECK(header.find(line) != std::string::npos);
   }
