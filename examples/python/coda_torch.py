@@ -10,6 +10,7 @@ outputs follow from those of the inputs, also symbolic ones; a symbol that no in
 import re
 
 import torch
+from torch import library as registry
 
 import coda
 
@@ -96,8 +97,8 @@ def operator(name, image, **given):
     returns = ["Tensor"] * len(outputs)
     schema = f"({', '.join(text(i, p) for i, p in enumerate(inputs))}) -> "
     schema += returns[0] if len(returns) == 1 else f"({', '.join(returns)})"
-    torch.library.define(name, schema)
-    torch.library.impl(name, ("cpu", "cuda"), run)
-    torch.library.register_fake(name, lambda *arguments: result(allocate(arguments)))
+    registry.define(name, schema)
+    registry.impl(name, ("cpu", "cuda"), run)
+    registry.register_fake(name, lambda *arguments: result(allocate(arguments)))
     namespace, short = name.split("::")
     return getattr(getattr(torch.ops, namespace), short)
