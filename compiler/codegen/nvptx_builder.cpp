@@ -39,6 +39,11 @@ struct NvptxBuilder::State {
   llvm::Function* function = nullptr;
   llvm::GlobalVariable* shared = nullptr;
   int tensor_maps = 0;
+  struct OpenLoop {
+    llvm::BasicBlock *before, *head;
+    std::vector<std::pair<llvm::PHINode*, llvm::Value*>> late;  ///< carried besides, and their next values
+  };
+  std::vector<OpenLoop> loops;
 
   llvm::Type* type(Ty t) {
     switch (t) {
@@ -271,12 +276,28 @@ std::vector<Val> NvptxBuilder::loop(std::string_view name, std::span<const Val> 
   }
   branch(more(values), inside, after);
   enter(inside);
+  s.loops.push_back({basic(before), basic(head), {}});
   std::vector<Val> next = body(values);
+  for (const auto& [phi, more_next] : s.loops.back().late) phi->addIncoming(more_next, s.ir.GetInsertBlock());
+  s.loops.pop_back();
   if (next.size() != phis.size()) internal_error("a loop's body lost a carried value", name);
   for (size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(value(next[i]), s.ir.GetInsertBlock());
   jump(head);
   enter(after);
   return values;
+}
+
+Val NvptxBuilder::carry(Val initial) {
+  auto& loop = state_->loops.back();
+  llvm::IRBuilderBase::InsertPointGuard guard(state_->ir);
+  state_->ir.SetInsertPoint(loop.head, loop.head->begin());
+  llvm::PHINode* phi = state_->ir.CreatePHI(value(initial)->getType(), 2);
+  phi->addIncoming(value(initial), loop.before);
+  return wrap(phi);
+}
+
+void NvptxBuilder::carry_on(Val carried, Val next) {
+  state_->loops.back().late.emplace_back(llvm::cast<llvm::PHINode>(value(carried)), value(next));
 }
 
 Val NvptxBuilder::intrinsic(std::string_view name, std::initializer_list<Val> args,

@@ -111,6 +111,10 @@ class NvptxBuilder {
   std::vector<Val> loop(std::string_view name, std::span<const Val> initial,
                         const std::function<Val(std::span<const Val>)>& more,
                         const std::function<std::vector<Val>(std::span<const Val>)>& body);
+  /// Another value carried through the innermost loop, asked for within its body: `initial`, emitted before the loop,
+  /// in the first round, then what carry_on() gives, emitted where every round passes.
+  Val carry(Val initial);
+  void carry_on(Val carried, Val next);
 
   // Calls.
   Val intrinsic(std::string_view name, std::initializer_list<Val> args, std::initializer_list<Ty> overloads = {});

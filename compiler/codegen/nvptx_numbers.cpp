@@ -16,6 +16,7 @@ class NvptxNumbers::Impl final : public LlvmEmitter {
   Impl(llvm::IRBuilder<>& builder, bool approximate) : LlvmEmitter(builder), approximate_(approximate) {}
 
   bool is_approximate() const override { return approximate_; }
+  void approximate(bool wanted) { approximate_ = wanted; }
   Val div(Val a, Val b) override { return approximate_ ? unit2("div.full.f32", a, b) : LlvmEmitter::div(a, b); }
   Val sqrt(Val a) override { return approximate_ ? unit("sqrt.approx.f32", a) : LlvmEmitter::sqrt(a); }
   Val rsqrt(Val a) override { return unit("rsqrt.approx.f32", a); }
@@ -99,7 +100,7 @@ class NvptxNumbers::Impl final : public LlvmEmitter {
     return val_of(call);
   }
 
-  const bool approximate_;
+  bool approximate_;
 
   /// sin (`shift` 0) or cos (1): x = n*pi/2 + r, with pi/2 in three parts, then the series of the quadrant.
   Val circular(Val x, int shift) {
@@ -125,6 +126,8 @@ class NvptxNumbers::Impl final : public LlvmEmitter {
 NvptxNumbers::NvptxNumbers(NvptxBuilder& builder, bool approximate)
     : b_(builder), impl_(std::make_unique<Impl>(*static_cast<llvm::IRBuilder<>*>(builder.ir_builder()), approximate)) {}
 NvptxNumbers::~NvptxNumbers() = default;
+
+void NvptxNumbers::approximate(bool wanted) { impl_->approximate(wanted); }
 
 Emitter& NvptxNumbers::emitter() { return *impl_; }
 

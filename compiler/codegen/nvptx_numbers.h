@@ -18,6 +18,8 @@ class NvptxNumbers {
   NvptxNumbers(NvptxBuilder& builder, bool approximate);
   ~NvptxNumbers();
 
+  /// From here on.
+  void approximate(bool wanted);
   Emitter& emitter();
   /// A value of the dtype's number class, in its range, as stored bits: an I32, zero-extended; an I64 for 8 bytes.
   Val encode(Val value, DType dtype);

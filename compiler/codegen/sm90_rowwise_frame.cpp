@@ -1,24 +1,18 @@
 #include "compiler/codegen/sm90_rowwise_frame.h"
 
 #include <algorithm>
-#include <bit>
-#include <numeric>
 
 namespace coda {
 namespace {
 
-constexpr int kAccessBytes = 16;
 /// Elements of a reduction within an element that are written out rather than visited in a loop.
 constexpr int64_t kMostUnrolled = 32;
-
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
 
 }  // namespace
 
 Sm90RowFrame::Sm90RowFrame(Sm90RowContext& context, const Sm90Row& row, const std::vector<Val>& statistics,
-                           bool unrolled)
-    : c_(context), row_(row), statistics_(statistics), unrolled_(unrolled) {
+                           bool unrolled, const Sm90RowTurns* turns)
+    : c_(context), row_(row), statistics_(statistics), unrolled_(unrolled), turns_(turns) {
   for (const auto& [dim, value] : row.digits) {
     const VarId variable = space_.add({.name = dim.name, .bound = dim.extent});
     variables_[variable] = value;
@@ -40,8 +34,9 @@ void Sm90RowFrame::open_region(int region, Val first) {
   RegionColumns columns;
   columns.column = space_.add({.name = "column#" + std::to_string(region), .multiple_of = c_.plan.vector});
   columns.first = first;
-  Val left = b.sub(c_.arguments.extent32(extent), b.convert(first, Ty::I32));
-  columns.remaining = b.select(row_.inside, left, b.i32(-1));
+  const auto count = [&] { columns.left = b.sub(c_.arguments.extent32(extent), b.convert(first, Ty::I32)); };
+  turns_ ? b.at(*c_.before_rows, count) : count();
+  columns.remaining = b.select(row_.inside, columns.left, b.i32(-1));
   variables_[columns.column] = first;
   lanes_[columns.column] = {region, 0};
   regions_[region] = std::move(columns);
@@ -103,18 +98,25 @@ Env Sm90RowFrame::at(int region, const ColumnSpace& columns, int slot) {
   return env;
 }
 
-Val Sm90RowFrame::inside(int region, int slot) {
-  const Dim& extent = c_.epilogue.regions[static_cast<size_t>(region)].extent;
-  const auto constant = extent.constant();
+bool Sm90RowFrame::covered(int region, int slot) const {
   const int64_t chunk = c_.plan.chunk_columns();
-  if (constant && unrolled_ && *constant >= (slot / chunk + 1) * chunk) return {};
-  if (constant && *constant % c_.plan.vector == 0) slot -= slot % c_.plan.vector;
-  return row_inside(region, slot);
+  if (c_.whole && c_.plan.shares_rows) return c_.whole->columns > 0;
+  const auto constant = c_.epilogue.regions[static_cast<size_t>(region)].extent.constant();
+  const int64_t known = constant.value_or(c_.whole ? c_.whole->columns : 0);
+  return unrolled_ && known >= (slot / chunk + 1) * chunk;
 }
 
+Val Sm90RowFrame::column_guard(int region, int slot, Val remaining, Val row_inside) const {
+  if (covered(region, slot)) return row_inside;
+  const auto constant = c_.epilogue.regions[static_cast<size_t>(region)].extent.constant();
+  if (c_.whole || (constant && *constant % c_.plan.vector == 0)) slot -= slot % c_.plan.vector;
+  return c_.b.test(IntTest::Sge, c_.b.add(remaining, -slot - 1), 0);
+}
+
+Val Sm90RowFrame::inside(int region, int slot) { return covered(region, slot) ? Val{} : row_inside(region, slot); }
+
 Val Sm90RowFrame::row_inside(int region, int slot) {
-  NvptxBuilder& b = c_.b;
-  return b.test(IntTest::Sge, b.add(regions_.at(region).remaining, -slot - 1), 0);
+  return column_guard(region, slot, regions_.at(region).remaining, row_.inside);
 }
 
 Val Sm90RowFrame::evaluate(int region, int slot, NodeId node, const Env& env) {
@@ -154,214 +156,6 @@ Val Sm90RowFrame::scalar(int param) {
       return b.test(IntTest::Ne, word, 0);
   }
   return word;
-}
-
-// ---- memory ---------------------------------------------------------------------------------------------------------
-
-void Sm90RowFrame::open_loads() { early_ = c_.b.mark(); }
-void Sm90RowFrame::close_loads() {
-  if (early_) c_.b.unmark(*early_);
-  early_.reset();
-}
-
-bool Sm90RowFrame::known_early(std::span<const Coord> index) const {
-  return std::all_of(index.begin(), index.end(), [&](const Coord& coordinate) {
-    return std::all_of(coordinate.terms().begin(), coordinate.terms().end(), [&](const Coord::Term& term) {
-      const auto lane = lanes_.find(term.variable);
-      const bool row = rows_.all().size() > static_cast<size_t>(term.variable);
-      const bool column = lane != lanes_.end() && regions_.at(lane->second.region).column == term.variable;
-      return (row || column) && term.factor.denominator == 1;
-    });
-  });
-}
-
-Val Sm90RowFrame::early_value(const Coord& coordinate) {
-  Val& known = early_values_[space_.to_text(coordinate)];
-  if (known) return known;
-  NvptxBuilder& b = c_.b;
-  Val sum = coordinate.symbolic().is_zero() ? Val{} : c_.arguments.extent(coordinate.symbolic());
-  for (const auto& [variable, factor] : coordinate.terms()) {
-    Val term = b.mul(variables_.at(variable), factor.numerator);
-    sum = sum ? b.add(sum, term) : term;
-  }
-  return known = sum ? b.add(sum, coordinate.constant()) : b.i64(coordinate.constant());
-}
-
-Val Sm90RowFrame::address(int param, std::span<const Coord> index, const std::function<Val(const Coord&)>& value) {
-  NvptxBuilder& b = c_.b;
-  const int bytes = info(c_.epilogue.program.params[static_cast<size_t>(param)].dtype).bits / 8;
-  Val address = c_.arguments.pointer(param);
-  for (size_t axis = 0; axis < index.size(); ++axis) {
-    // The constant comes last, so that neighbours share the rest.
-    const Coord rest = index[axis] - Coord(index[axis].constant());
-    const bool last = axis + 1 == index.size();
-    Val step = last ? b.i64(bytes) : b.mul(c_.arguments.stride(param, static_cast<int>(axis)), bytes);
-    if (!(rest == Coord(0))) address = b.add(address, b.mul(value(rest), step));
-    if (index[axis].constant() != 0) address = b.add(address, b.mul(step, index[axis].constant()));
-  }
-  return address;
-}
-
-std::optional<Sm90RowFrame::Unit> Sm90RowFrame::unit_at(std::span<const Coord> index, int bytes, int most) {
-  if (index.empty()) return std::nullopt;
-  const Coord& last = index.back();
-  const int vector = c_.plan.vector;
-  if (last.terms().size() != 1) return std::nullopt;
-  const auto lane = lanes_.find(last.terms()[0].variable);
-  if (lane == lanes_.end() || lane->second.region != region_) return std::nullopt;
-  for (const Coord& other : index.first(index.size() - 1)) {
-    if (other.factor_of(lane->first).numerator != 0) return std::nullopt;
-  }
-  // Slot base + k of the thread uses elements from up/down * k on.
-  const int64_t up = last.terms()[0].factor.numerator, down = last.terms()[0].factor.denominator;
-  const int64_t base = lane->second.slot, k = slot_ - base;
-  if (up < 1 || vector % down != 0) return std::nullopt;
-  const int64_t element = last.constant();
-  const int64_t shift = element - floor_div(up * k, down);
-  const int64_t origin = shift - floor_mod(shift, up);
-  int64_t count = std::min<int64_t>({up * vector / down, kAccessBytes / bytes, most});
-  count = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(count, 1))));
-  count = std::gcd(std::gcd(count, up * vector / down), origin);
-  if (count < 2 || count * bytes < 4) return std::nullopt;
-  Unit unit;
-  unit.place = static_cast<int>(floor_mod(element, count));
-  unit.start.assign(index.begin(), index.end());
-  unit.start.back() = last - Coord(unit.place);
-  for (int64_t i = 0; i < count; ++i) {
-    unit.slots.push_back(static_cast<int>(base + floor_div((element - unit.place + i - origin) * down, up)));
-  }
-  return unit;
-}
-
-std::optional<ConditionSpec> Sm90RowFrame::wide_condition(int param, const Unit& unit) const {
-  const Param& p = c_.epilogue.program.params[static_cast<size_t>(param)];
-  const auto elements = static_cast<int64_t>(unit.slots.size());
-  ConditionSpec condition{.param = param, .unit_axis = static_cast<int>(p.dims.size()) - 1};
-  condition.alignment = elements * info(p.dtype).bits / 8;
-  condition.extent_multiple = c_.plan.vector;
-  const Dim& columns = c_.epilogue.regions[static_cast<size_t>(region_)].extent;
-  for (const Dim& extent : {columns, unit.start.back().symbolic()}) {
-    if (const auto constant = extent.constant()) {
-      if (*constant % c_.plan.vector != 0) return std::nullopt;
-      continue;
-    }
-    if (std::find(condition.extents.begin(), condition.extents.end(), extent) == condition.extents.end()) {
-      condition.extents.push_back(extent);
-    }
-  }
-  return condition;
-}
-
-Val Sm90RowFrame::guard(int param, std::span<const Coord> index, Val predicate) {
-  Val guard = predicate ? c_.b.both(row_.inside, predicate) : row_.inside;
-  const auto& dims = c_.epilogue.program.params[static_cast<size_t>(param)].dims;
-  bool of_columns = false;
-  for (size_t axis = 0; axis < index.size(); ++axis) {
-    bool computed = false;
-    for (const auto& term : index[axis].terms()) {
-      const bool row = rows_.all().size() > static_cast<size_t>(term.variable);
-      const bool column = lanes_.contains(term.variable);
-      of_columns = of_columns || column;
-      computed = computed || (!row && !column);
-    }
-    // Where it is a computed value, only its own range tells: it may be asked for again from other slots.
-    if (computed) guard = evaluator_->within(index[axis], Dim(0), dims[axis].extent, Val{guard});
-  }
-  if (!of_columns || region_ < 0) return guard;
-  return c_.b.both(guard, row_inside(region_, slot_));
-}
-
-Val Sm90RowFrame::load(int param, std::span<const Coord> index, Val predicate) {
-  NvptxBuilder& b = c_.b;
-  const DType dtype = c_.epilogue.program.params[static_cast<size_t>(param)].dtype;
-  if (info(dtype).bits < 8) {
-    c_.fail("reading elements of type " + std::string(info(dtype).name));
-    return c_.numbers.emitter().real(0);
-  }
-  const int bytes = info(dtype).bits / 8;
-  const bool early = early_ && !predicate && known_early(index);
-  const auto value = [&](const Coord& x) { return early ? early_value(x) : evaluator_->value_of(x); };
-  const auto emit = [&](const std::function<void()>& body) { early ? b.at(*early_, body) : body(); };
-  const auto unit = predicate || region_ < 0 ? std::nullopt : unit_at(index, bytes, kAccessBytes);
-  const auto condition = unit ? wide_condition(param, *unit) : std::nullopt;
-  if (!condition) {
-    Val element;
-    emit([&] {
-      Val inside = guard(param, index, predicate);
-      element = gpu::load_element(b, address(param, index, value), bytes, inside);
-    });
-    return c_.numbers.decode(element, dtype);
-  }
-  std::string key = std::to_string(param);
-  for (const Coord& coordinate : unit->start) key += "," + space_.to_text(coordinate);
-  std::vector<Val>& words = units_[key];
-  if (words.empty()) {
-    emit([&] {
-      words = gpu::load_unit(b, {address(param, unit->start, value),
-                                 bytes,
-                                 unit->slots,
-                                 c_.arguments.condition(*condition),
-                                 regions_.at(region_).remaining,
-                                 {}});
-    });
-  }
-  return c_.numbers.decode_from(words, unit->place, dtype);
-}
-
-Sm90RowFrame::Element Sm90RowFrame::element(const Store& store, const Env& env, Val value, int slot) {
-  const Program& program = c_.epilogue.program;
-  const DType dtype = program.params[static_cast<size_t>(store.param)].dtype;
-  const NumClass own = program.graph[store.value].num_class;
-  Element element{.index = {}, .value = {}, .slot = slot};
-  for (const AffineMap& map : store.index) element.index.push_back(evaluator_->apply(map, env));
-  element.value = info(dtype).num_class == NumClass::Real ? evaluator_->convert(value, own, NumClass::Real)
-                                                          : evaluator_->to_dtype(value, own, dtype);
-  return element;
-}
-
-void Sm90RowFrame::store(int region, int param, std::span<const Element> elements) {
-  NvptxBuilder& b = c_.b;
-  const DType dtype = c_.epilogue.program.params[static_cast<size_t>(param)].dtype;
-  if (info(dtype).bits < 8) return c_.fail("storing elements of type " + std::string(info(dtype).name));
-  const int bytes = info(dtype).bits / 8;
-  const auto value = [&](const Coord& x) { return evaluator_->value_of(x); };
-  const auto follows = [](const Element& a, const Element& c) {
-    const size_t last = a.index.size() - 1;
-    return std::equal(a.index.begin(), a.index.end() - 1, c.index.begin()) && a.index[last] + Coord(1) == c.index[last];
-  };
-  region_ = region;
-  while (!elements.empty()) {
-    slot_ = elements[0].slot;
-    size_t run = 1;
-    while (run < elements.size() && follows(elements[run - 1], elements[run])) ++run;
-    auto unit = unit_at(elements[0].index, bytes, static_cast<int>(std::bit_floor(run)));
-    const bool whole = unit && unit->place == 0 && unit->slots.back() == elements[unit->slots.size() - 1].slot;
-    const auto condition = whole ? wide_condition(param, *unit) : std::nullopt;
-    const size_t count = condition ? unit->slots.size() : 1;
-    Val at = address(param, elements[0].index, value);
-    if (condition) {
-      std::vector<Val> values;
-      for (const Element& element : elements.first(count)) values.push_back(element.value);
-      gpu::store_unit(b,
-                      {at, bytes, unit->slots, c_.arguments.condition(*condition), regions_.at(region).remaining, {}},
-                      c_.numbers.encode_words(values, dtype));
-    } else {
-      gpu::store_element(b, at, c_.numbers.encode(elements[0].value, dtype), bytes, row_inside(region, slot_));
-    }
-    elements = elements.subspan(count);
-  }
-}
-
-void Sm90RowFrame::store_one(int param, const std::vector<AffineMap>& index, const Env& env, Val value,
-                             NumClass num_class, Val predicate) {
-  const DType dtype = c_.epilogue.program.params[static_cast<size_t>(param)].dtype;
-  if (info(dtype).bits < 8) return c_.fail("storing elements of type " + std::string(info(dtype).name));
-  std::vector<Coord> place;
-  for (const AffineMap& map : index) place.push_back(evaluator_->apply(map, env));
-  const Val stored = info(dtype).num_class == NumClass::Real ? evaluator_->convert(value, num_class, NumClass::Real)
-                                                             : evaluator_->to_dtype(value, num_class, dtype);
-  Val at = address(param, place, [&](const Coord& x) { return evaluator_->value_of(x); });
-  gpu::store_element(c_.b, at, c_.numbers.encode(stored, dtype), info(dtype).bits / 8, predicate);
 }
 
 // ---- reductions within an element -----------------------------------------------------------------------------------

@@ -17,6 +17,12 @@
 
 namespace coda {
 
+/// What a version of the kernel may take for granted.
+struct Sm90WholeRows {
+  int64_t columns;          ///< every row has at least so many, in whole vectors, and none beyond the unrolled ones
+  uint64_t conditions = 0;  ///< that hold: found while the version is emitted
+};
+
 /// What all frames of a kernel work with.
 struct Sm90RowContext {
   NvptxBuilder& b;
@@ -25,6 +31,10 @@ struct Sm90RowContext {
   const EpilogueProgram& epilogue;
   const Sm90RowPlan& plan;
   std::string failure;
+  Sm90WholeRows* whole = nullptr;  ///< of the version that is being emitted, if it is one of whole rows
+  /// Before the loop over rows: what is read there is kept in registers, of which so many words are taken.
+  std::optional<NvptxBuilder::Place> before_rows;
+  int kept_words = 0, carried_words = 0;
 
   void fail(const std::string& reason) {
     if (failure.empty()) failure = reason;
@@ -37,11 +47,17 @@ struct Sm90Row {
   Val inside;                                    ///< I1: is there such a row?
 };
 
+/// The rows of a group of threads one after the other: the first one, known before the loop, and that after this one.
+struct Sm90RowTurns {
+  Sm90Row first, next;
+};
+
 class Sm90RowFrame final : public EvalHooks {
  public:
   /// `statistics`: finished ones, by number; asked for when a value needs one. `unrolled`: slots count from a row's
-  /// first chunk.
-  Sm90RowFrame(Sm90RowContext& context, const Sm90Row& row, const std::vector<Val>& statistics, bool unrolled);
+  /// first chunk. With `turns`, what a row needs is read a turn before.
+  Sm90RowFrame(Sm90RowContext& context, const Sm90Row& row, const std::vector<Val>& statistics, bool unrolled,
+               const Sm90RowTurns* turns = nullptr);
   ~Sm90RowFrame() override;
 
   /// The columns of a region: slot s is column `first` + s (I64, a multiple of the vector).
@@ -89,7 +105,8 @@ class Sm90RowFrame final : public EvalHooks {
   struct RegionColumns {
     VarId column;
     Val first;      ///< I64
-    Val remaining;  ///< I32, signed: slots below it are columns
+    Val left;       ///< I32, signed: slots below it are columns
+    Val remaining;  ///< the same, and none where the row does not exist
     bool single = false;
     std::map<int, std::vector<Coord>> digits;  ///< by slot, where there are several
   };
@@ -103,10 +120,24 @@ class Sm90RowFrame final : public EvalHooks {
     std::vector<int> slots;    ///< of each, to be guarded by
     int place = 0;             ///< of the element asked for
   };
+  /// Where a unit is accessed: coordinates, and the threads whose row and columns exist.
+  struct Whereabouts {
+    std::function<Val(const Coord&)> value;
+    Val remaining, row_inside;
+  };
   std::optional<Unit> unit_at(std::span<const Coord> index, int bytes, int most);
+  gpu::Unit access(int param, const Unit& unit, const ConditionSpec& condition, const Whereabouts& at);
+  std::vector<Val> read_unit(int param, const Unit& unit, const ConditionSpec& condition, bool early);
+  /// Is it the same for all rows? Is it this row's alone?
+  bool of_columns_alone(std::span<const Coord> index) const;
+  bool of_this_row(int param, std::span<const Coord> index) const;
+  bool covered(int region, int slot) const;
+  /// Is the slot a column of an existing row; not null.
+  Val column_guard(int region, int slot, Val remaining, Val row_inside) const;
   std::optional<ConditionSpec> wide_condition(int param, const Unit& unit) const;
   const std::vector<Coord>& digits_at(int region, const ColumnSpace& columns, int slot);
   Val address(int param, std::span<const Coord> index, const std::function<Val(const Coord&)>& value);
+  Val value_of(const Coord& coordinate, const std::map<VarId, Val>& variables);
   Val early_value(const Coord& coordinate);
   bool known_early(std::span<const Coord> index) const;
   /// Where an element at `index` may be touched.
@@ -118,6 +149,7 @@ class Sm90RowFrame final : public EvalHooks {
   const Sm90Row& row_;
   const std::vector<Val>& statistics_;
   const bool unrolled_;
+  const Sm90RowTurns* const turns_;
   CoordSpace space_;
   Env rows_;
   std::map<VarId, Val> variables_;

@@ -33,7 +33,7 @@ class RowKernel {
     group_ = b_.op(IntOp::Udiv, thread_, plan_.row_threads);
     shared_ = b_.shared_int(b_.shared_base());
     rows_ = c_.arguments.extent(image_.rows);
-    loop_over_rows();
+    versions();
     Val arrival = b_.add(shared_, exchange_bytes());
     totals_.finish(thread_, cta_, ctas_, arrival);
     image_.shared_bytes = exchange_bytes() + kArrivalBytes;
@@ -41,6 +41,47 @@ class RowKernel {
   }
 
  private:
+  /// A version for rows whose columns are all unrolled and aligned, where such rows can be, and one for any.
+  void versions() {
+    const auto columns = whole_columns();
+    if (!columns) return loop_over_rows();
+    Block whole = b_.block("whole"), any = b_.block("any"), after = b_.block("after");
+    const NvptxBuilder::Place choice = b_.mark();
+    Sm90WholeRows facts{.columns = *columns};
+    b_.enter(whole);
+    c_.whole = &facts;
+    loop_over_rows();
+    c_.whole = nullptr;
+    b_.jump(after);
+    b_.enter(any);
+    loop_over_rows();
+    b_.jump(after);
+    b_.at(choice, [&] { b_.branch(holds(facts), whole, any); });
+    b_.unmark(choice);
+    b_.enter(after);
+  }
+
+  /// How many columns a version of whole rows counts on, if there is to be one.
+  std::optional<int64_t> whole_columns() const {
+    if (plan_.vector == 1 || plan_.row_threads == 1 || c_.epilogue.regions.size() != 1) return std::nullopt;
+    if (!plan_.columns) return 0;
+    const int64_t columns = *plan_.columns, unit = plan_.shares_rows ? plan_.tile_columns() : plan_.chunk_columns();
+    if (columns % plan_.vector != 0) return std::nullopt;
+    if (!plan_.shares_rows && columns > plan_.tile_columns()) return std::nullopt;
+    return plan_.shares_rows && columns % unit != 0 ? 0 : columns / unit * unit;
+  }
+
+  Val holds(const Sm90WholeRows& facts) {
+    Val columns = c_.arguments.extent(c_.epilogue.regions[0].extent);
+    const int64_t unit = plan_.shares_rows && facts.columns > 0 ? plan_.tile_columns() : plan_.vector;
+    Val whole = b_.test(IntTest::Eq, b_.op(IntOp::Urem, columns, unit), 0);
+    if (!plan_.shares_rows) {
+      whole = b_.both(whole, b_.test(IntTest::Uge, columns, facts.columns));
+      whole = b_.both(whole, b_.test(IntTest::Ule, columns, plan_.tile_columns()));
+    }
+    return b_.both(whole, c_.arguments.conditions_hold(facts.conditions));
+  }
+
   void loop_over_rows() {
     Val row_tiles = b_.ceil_div(b_.convert(rows_, Ty::I32), plan_.rows());
     Val tiles = row_tiles, column_tiles;
@@ -55,22 +96,36 @@ class RowKernel {
     std::vector<Val> initial{cta_, b_.i32(0)};
     const std::vector<Val> states = totals_.begin(b_.add(b_.mul(cta_, plan_.rows()), group_), lane_);
     initial.insert(initial.end(), states.begin(), states.end());
+    const Val own_column = b_.mul(lane_, plan_.vector);
+    const Val own_first = b_.convert(own_column, Ty::I64);
+    Sm90RowTurns turns;
+    const bool in_turns = c_.whole && !plan_.shares_rows;
+    if (in_turns) {
+      turns.first = row_at(cta_);
+      c_.before_rows = b_.mark();
+      c_.kept_words = c_.carried_words = 0;
+    }
     std::vector<Val> after = b_.loop(
         "rows", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], tiles); },
         [&](std::span<const Val> v) {
           std::vector<Val> next(v.begin(), v.end());
           turn_ = v[1];
-          Val tile = v[0], column = b_.mul(lane_, plan_.vector);
+          Val tile = v[0], first = own_first;
+          next[0] = b_.add(v[0], ctas_);
           if (plan_.shares_rows) {
             tile = b_.op(IntOp::Udiv, v[0], column_tiles);
             Val part = b_.sub(v[0], b_.mul(tile, column_tiles));
-            column = b_.add(column, b_.mul(part, plan_.tile_columns()));
+            first = b_.convert(b_.add(own_column, b_.mul(part, plan_.tile_columns())), Ty::I64);
           }
-          one_row(row_at(tile), column, std::span(next).subspan(2));
-          next[0] = b_.add(v[0], ctas_);
+          if (in_turns) turns.next = row_at(next[0]);
+          Sm90Row row = row_at(tile);
+          if (plan_.rows() == 1) row.inside = b_.i1(true);
+          one_row(row, in_turns ? &turns : nullptr, first, std::span(next).subspan(2));
           next[1] = b_.op(IntOp::Xor, v[1], 1);
           return next;
         });
+    if (c_.before_rows) b_.unmark(*c_.before_rows);
+    c_.before_rows.reset();
     turn_ = after[1];
     totals_.end(std::span(after).subspan(2),
                 [&](const Statistic& statistic, Val* state) { combine(statistic, state); });
@@ -95,10 +150,9 @@ class RowKernel {
     return row;
   }
 
-  void one_row(const Sm90Row& row, Val column, std::span<Val> states) {
+  void one_row(const Sm90Row& row, const Sm90RowTurns* turns, Val first, std::span<Val> states) {
     std::vector<Val> finished(c_.epilogue.statistics.size());
-    Sm90RowFrame frame(c_, row, finished, !plan_.shares_rows);
-    Val first = b_.convert(column, Ty::I64);
+    Sm90RowFrame frame(c_, row, finished, !plan_.shares_rows, turns);
     for (size_t r = 0; r < c_.epilogue.regions.size(); ++r) frame.open_region(static_cast<int>(r), first);
     frame.open_loads();
     for (size_t s = 0; s < finished.size(); ++s) {
@@ -166,7 +220,7 @@ class RowKernel {
   /// Columns beyond the unrolled ones, a chunk at a time, in a frame of their own.
   void beyond(int region, const Sm90Row& row, const std::vector<Val>& finished, Val first, std::vector<Val>& carried,
               const std::function<void(Sm90RowFrame&, Val column, std::vector<Val>&)>& body) {
-    if (plan_.shares_rows) return;
+    if (plan_.shares_rows || c_.whole) return;
     const Dim& extent = c_.epilogue.regions[static_cast<size_t>(region)].extent;
     if (const auto constant = extent.constant(); constant && *constant <= plan_.tile_columns()) return;
     Val end = c_.arguments.extent(extent);
@@ -222,7 +276,12 @@ class RowKernel {
     for (int w = 0; w < reduction.state_size; ++w) {
       gpu::store_shared_where(b_, place(warp, w), b_.bits(state[w], Ty::I32), leads);
     }
-    gpu::cta_barrier(b_);
+    // Rows of one CTA don't wait for each other. Barrier 0 is the CTA's.
+    if (plan_.rows() == 1) {
+      gpu::cta_barrier(b_);
+    } else {
+      gpu::named_barrier(b_, b_.add(group_, 1), plan_.row_threads);
+    }
     Val other = b_.op(IntOp::And, in_warp, warps - 1);
     for (int w = 0; w < reduction.state_size; ++w) {
       state[w] = b_.bits(gpu::load_shared(b_, place(other, w), kWordBytes), Ty::F32);
@@ -252,19 +311,30 @@ class RowKernel {
     for (size_t i = 0; i < single.size(); ++i) states[single[i]] = carried[i];
   }
 
+  bool is_narrow(const Store& store) const {
+    const DTypeInfo& stored = info(c_.epilogue.program.params[static_cast<size_t>(store.param)].dtype);
+    return c_.epilogue.regions.size() == 1 && stored.num_class == NumClass::Real && stored.bits <= 16;
+  }
+
   /// All values before the first store: an inout parameter is read as it was.
+  /// What 16 bits or fewer store may be approximate, once what isn't so stored has been evaluated.
   void store_chunk(int number, Sm90RowFrame& frame, int first_slot, std::span<Val> states, Val column) {
     std::vector<std::pair<const Store*, std::vector<Sm90RowFrame::Element>>> elements;
-    for (const Store& store : c_.epilogue.stores) {
-      if (store.region != number) continue;
+    const auto evaluate = [&](const Store& store) {
       elements.emplace_back(&store, std::vector<Sm90RowFrame::Element>{});
       for (int slot = first_slot; slot < first_slot + plan_.vector; ++slot) {
         const Env env = frame.at(number, store.columns, slot);
         const Val value = frame.evaluate(number, slot, store.value, env);
         elements.back().second.push_back(frame.element(store, env, value, slot));
       }
+    };
+    for (const bool narrow : {false, true}) {
+      for (const Store& store : c_.epilogue.stores) {
+        if (store.region == number && is_narrow(store) == narrow) evaluate(store);
+      }
+      if (!narrow) totals_.lift(frame, number, first_slot, states, column);
+      c_.numbers.approximate(!narrow);
     }
-    totals_.lift(frame, number, first_slot, states, column);
     for (const auto& [store, list] : elements) frame.store(number, store->param, list);
   }
 

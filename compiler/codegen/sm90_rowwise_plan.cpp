@@ -118,6 +118,7 @@ Sm90RowPlan plan_sm90_rows(const EpilogueProgram& epilogue, std::optional<int64_
     plan.vector = 4;
     plan.row_threads = 1;
   } else if (const auto columns = known_columns(epilogue, hint)) {
+    plan.columns = columns;
     plan.vector = std::min<int>(
         plan.vector,
         static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::clamp<int64_t>(*columns, 1, plan.vector)))));

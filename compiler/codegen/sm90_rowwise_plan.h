@@ -18,6 +18,7 @@ struct Sm90RowPlan {
   int threads = 256;         ///< of a CTA
   bool shares_rows = false;  ///< CTAs do parts of a row, `tile_columns()` each: nothing is reduced
   int ctas_per_sm = 8;
+  std::optional<int64_t> columns;  ///< that a row probably has
 
   int rows() const { return threads / row_threads; }                     ///< that a CTA does at a time
   int warps() const { return row_threads > 32 ? row_threads / 32 : 1; }  ///< of a row
