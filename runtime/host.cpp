@@ -87,8 +87,8 @@ Status HostCode::run(const int64_t* words, HostPool& pool) const {
     return {};
   }
   const HostTileSink sink = [&](int64_t region, const float* accumulators, int64_t row, int64_t rows, int64_t column,
-                                int64_t columns) {
-    tiles_[static_cast<size_t>(region)](words, accumulators, row, rows, column, columns);
+                                int64_t columns, int64_t row_tile) {
+    tiles_[static_cast<size_t>(region)](words, accumulators, row, rows, column, columns, row_tile);
   };
   if (Status status = host_gemm(geometry, pool, sink); !status.ok()) return status;
   pool.run((geometry.rows + kFinishRows - 1) / kFinishRows,

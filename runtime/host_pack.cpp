@@ -114,17 +114,34 @@ void transpose(const float* in, int rows, int64_t length, int width, float* out)
   }
 }
 
+/// Element offset of a number in mixed radix.
+int64_t offset_of(int64_t number, int64_t axes, const int64_t* extents, const int64_t* strides) {
+  int64_t offset = 0;
+  for (int64_t axis = axes - 1; axis > 0; --axis) {
+    offset += number % extents[axis] * strides[axis];
+    number /= extents[axis];
+  }
+  return axes > 0 ? offset + number * strides[0] : 0;
+}
+
+int64_t depth_offset(const HostOperand& operand, int64_t depth) {
+  if (operand.depth_axes == 1) return depth * operand.depth_stride;
+  return offset_of(depth, operand.depth_axes, operand.depth_extents, operand.depth_strides);
+}
+
 /// Element offset of an outer coordinate at depth 0.
 int64_t outer_offset(const HostOperand& operand, int64_t coordinate) {
-  int64_t offset = 0;
-  for (int64_t axis = operand.axes - 1; axis > 0; --axis) {
-    offset += coordinate % operand.extents[axis] * operand.strides[axis];
-    coordinate /= operand.extents[axis];
-  }
-  return operand.axes > 0 ? offset + coordinate * operand.strides[0] : 0;
+  return offset_of(coordinate, operand.axes, operand.extents, operand.strides);
 }
 
 }  // namespace
+
+HostOperand host_operand(const HostOperand& operand, int64_t batch) {
+  HostOperand one = operand;
+  const int64_t offset = offset_of(batch, operand.batch_axes, operand.batch_extents, operand.batch_strides);
+  one.address += offset * (info(static_cast<DType>(operand.dtype)).bits / 8);
+  return one;
+}
 
 void host_pack(const HostOperand& operand, int64_t first, int64_t count, int64_t depth, int64_t length, int width,
                float* out) {
@@ -142,15 +159,15 @@ void host_pack(const HostOperand& operand, int64_t first, int64_t count, int64_t
     if (used < width) std::memset(out, 0, static_cast<size_t>(length * width) * sizeof(float));
     if (neighbours && operand.depth_stride != 1) {
       for (int64_t k = 0; k < length; ++k) {
-        get(base, offsets[0] + (depth + k) * operand.depth_stride, 1, used, out + k * width);
+        get(base, offsets[0] + depth_offset(operand, depth + k), 1, used, out + k * width);
       }
       continue;
     }
-    for (int64_t start = 0; start < length; start += kChunk) {
-      const int64_t chunk = std::min(kChunk, length - start);
-      for (int i = 0; i < used; ++i) {
-        get(base, offsets[i] + (depth + start) * operand.depth_stride, operand.depth_stride, chunk, rows + i * kChunk);
-      }
+    for (int64_t start = 0, chunk = 0; start < length; start += chunk) {
+      chunk = std::min(kChunk, length - start);
+      if (operand.depth_axes > 1) chunk = std::min(chunk, operand.depth_run - (depth + start) % operand.depth_run);
+      const int64_t from = depth_offset(operand, depth + start);
+      for (int i = 0; i < used; ++i) get(base, offsets[i] + from, operand.depth_stride, chunk, rows + i * kChunk);
       transpose(rows, used, chunk, width, out + start * width);
     }
   }

@@ -55,9 +55,18 @@ std::optional<TensorMapValues> tensor_map_values(const TensorMapSpec& spec, cons
   const int64_t element_bytes = info(view.dtype).bits / 8;
   if (values.data_type < 0) return std::nullopt;
 
-  std::optional<int64_t> joint;
-  if (!spec.collapsed.empty() && !(joint = collapsed_stride(spec.collapsed, view))) return std::nullopt;
-  auto stride_of = [&](int axis) { return joint && axis == spec.collapsed.back() ? *joint : view.strides[axis]; };
+  std::vector<std::pair<int, int64_t>> joint;  // the last axis of each list, and the stride of the list
+  for (const auto& axes : spec.collapsed) {
+    const auto stride = collapsed_stride(axes, view);
+    if (!stride) return std::nullopt;
+    joint.emplace_back(axes.back(), *stride);
+  }
+  auto stride_of = [&](int axis) {
+    for (const auto& [last, stride] : joint) {
+      if (last == axis) return stride;
+    }
+    return view.strides[axis];
+  };
 
   int64_t offset = 0;
   if (spec.offset_axis >= 0) {

@@ -236,7 +236,7 @@ Val EpilogueEvaluator::compute(NodeId id, const Env& env, Val predicate) {
   if (id == epilogue_.accumulator) {
     return hooks_.accumulator(row_of(env), *env.find(epilogue_.column.name), predicate);
   }
-  if (const auto it = statistics_.find(id); it != statistics_.end()) {
+  if (const auto it = statistics_.find(id); it != statistics_.end() && hooks_.is_whole(*it->second)) {
     return hooks_.statistic(*it->second, env, predicate);
   }
   switch (node.kind) {

@@ -48,6 +48,8 @@ class EvalHooks {
     Val predicate;
   };
   virtual Val reduce_in_tile(const TileReduction& request) = 0;
+  /// Whether the statistic is whole by now. In a tile it is not: what a tile uses of the same name it reduces itself.
+  virtual bool is_whole(const Statistic&) { return true; }
   /// A finished statistic (finish stage only).
   virtual Val statistic(const Statistic& statistic, const Env& env, Val predicate) = 0;
 };

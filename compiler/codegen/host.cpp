@@ -43,7 +43,7 @@ void describe(const EpilogueProgram& epilogue, KernelImage& image) {
   image.rows = Dim(1);
   for (const NamedDim& dim : epilogue.rows) image.rows = image.rows * dim.extent;
   if (epilogue.is_rowwise()) return;
-  image.depth = epilogue.depth;
+  image.depth = epilogue.total_depth();
   for (const Region& region : epilogue.regions) {
     image.region_columns.push_back(region.extent);
     image.region_segments.push_back(static_cast<int>(region.segments.size()));
@@ -91,6 +91,10 @@ bool choose_tiles(const EpilogueProgram& epilogue, KernelImage& image, HostLayou
   image.tile_rows = layout.tile_rows = kTileRows;
   image.tile_columns = static_cast<int>(columns);
   layout.rows = image.rows;
+  if (epilogue.earlier.size() >= static_cast<size_t>(kHostMaxTerms)) {
+    reason = "more than " + std::to_string(kHostMaxTerms) + " products are summed";
+    return false;
+  }
   for (const Region& region : epilogue.regions) {
     layout.widths.push_back(static_cast<int>(columns / static_cast<int64_t>(region.segments.size())));
   }
@@ -119,6 +123,8 @@ void plan_workspaces(const EpilogueProgram& epilogue, KernelImage& image, HostLa
                          .tile_rows = statistic.scope == StatScope::Row ? 1 : layout.tile_rows,
                          .tile_columns = statistic.scope == StatScope::Column ? 1 : layout.widths[part.region],
                          .tile_bytes = bytes};
+      // Of a batch each product has a ragged tile of its own.
+      if (epilogue.batch > 0) spec.rows = spec.rows + epilogue.batches() * Dim(spec.tile_rows);
       if (statistic.scope == StatScope::Column) spec.bytes = spec.columns * Dim(bytes);
       // Rows are swept and their state is written even where they have no columns.
       if (epilogue.is_rowwise() && statistic.scope == StatScope::All) {

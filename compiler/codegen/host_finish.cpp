@@ -116,7 +116,7 @@ void HostFinish::combine_tiles(HostState& state, const Reduction& reduction, Sco
 void HostFinish::emit_columns(const Statistic& statistic, const Statistic::Part& part, Value* buffer) {
   const Reduction& reduction = *statistic.reduction;
   Value* columns = value_of(extent(epilogue_.regions[part.region].extent));
-  Value* tiles = value_of(tile_count(emitter(), extent(module_.layout.rows), module_.layout.tile_rows));
+  Value* tiles = value_of(row_tiles());
   HostState state(emitter(), reduction, module_.lanes);
   for_lanes(emitter().root(), number(0), columns, {.name = "c"}, [&](const Coord& c, Scope* scope, unsigned lanes) {
     state.reset(scope);
@@ -129,6 +129,13 @@ void HostFinish::emit_columns(const Statistic& statistic, const Statistic::Part&
       memory_->store(scope, buffer, {{c}, {Coord(w), columns}}, value_of(total.word[w]));
     }
   });
+}
+
+/// Tiles of rows, of which none reaches into two batches.
+Val HostFinish::row_tiles() {
+  if (epilogue_.batch == 0) return tile_count(emitter(), extent(module_.layout.rows), module_.layout.tile_rows);
+  const Val in_batch = tile_count(emitter(), extent(epilogue_.rows_in_batch()), module_.layout.tile_rows);
+  return emitter().int_mul(extent(epilogue_.batches()), in_batch);
 }
 
 StateWords HostFinish::row_total(const Statistic& statistic, int index, const Coord& row) {
@@ -156,13 +163,12 @@ StateWords HostFinish::whole_total(const Statistic& statistic, int index) {
   Scope* root = emitter().root();
   HostState state(emitter(), reduction, 1);
   state.reset(root);
-  const Val row_tiles = tile_count(emitter(), extent(module_.layout.rows), module_.layout.tile_rows);
   for (size_t p = 0; p < statistic.parts.size(); ++p) {
     const int region = statistic.parts[p].region;
     const Val tiles = tile_count(emitter(), extent(epilogue_.regions[region].extent), module_.layout.widths[region]);
     combine_tiles(
         state, reduction, root, 1, workspace(module_.layout.buffers[index][p]),
-        value_of(emitter().int_mul(row_tiles, tiles)),
+        value_of(emitter().int_mul(row_tiles(), tiles)),
         [&](const Coord& tile, int w) -> std::vector<ArrayAxis> { return {{tile * reduction.state_size + Coord(w)}}; });
   }
   return state.read(root, 1);

@@ -33,6 +33,7 @@ class HostFinish : public HostFunction {
   using StateAxes = std::function<std::vector<ArrayAxis>(const Coord& tile, int word)>;
   void combine_tiles(HostState& state, const Reduction& reduction, Scope* in, unsigned lanes, llvm::Value* buffer,
                      llvm::Value* tiles, const StateAxes& axes);
+  Val row_tiles();
   StateWords row_total(const Statistic& statistic, int index, const Coord& row);
   StateWords column_total(const Statistic& statistic, int index, const Env& env, Val predicate);
   StateWords whole_total(const Statistic& statistic, int index);

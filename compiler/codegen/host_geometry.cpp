@@ -1,5 +1,6 @@
 #include "compiler/codegen/host_geometry.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace coda {
@@ -17,19 +18,31 @@ void HostGeometryWriter::put_operand(size_t offset, const GemmOperand& operand) 
   const auto stride = [&](int axis) {
     return word({.kind = WordSpec::Kind::Stride, .param = operand.param, .axis = axis});
   };
-  if (operand.outer_axes.size() > kHostMaxAxes) {
-    evaluator().fail("an operand with more than " + std::to_string(kHostMaxAxes) + " axes of rows or columns");
+  if (std::max({operand.outer_axes.size(), operand.batch_axes.size(), operand.outer_depth_axes.size() + 1}) >
+      kHostMaxAxes) {
+    evaluator().fail("an operand with more than " + std::to_string(kHostMaxAxes) +
+                     " axes of rows, columns, depth or batches");
     return;
   }
   put(offset + offsetof(HostOperand, address), word({.kind = WordSpec::Kind::Pointer, .param = operand.param}));
   put(offset + offsetof(HostOperand, dtype), number(static_cast<int64_t>(param.dtype)));
-  put(offset + offsetof(HostOperand, axes), number(static_cast<int64_t>(operand.outer_axes.size())));
-  for (size_t i = 0; i < operand.outer_axes.size(); ++i) {
-    const int axis = operand.outer_axes[i];
-    put(offset + offsetof(HostOperand, extents) + i * sizeof(int64_t), value_of(extent(param.dims[axis].extent)));
-    put(offset + offsetof(HostOperand, strides) + i * sizeof(int64_t), stride(axis));
-  }
+  const auto put_axes = [&](const std::vector<int>& axes, size_t count, size_t extents, size_t strides) {
+    put(offset + count, number(static_cast<int64_t>(axes.size())));
+    for (size_t i = 0; i < axes.size(); ++i) {
+      put(offset + extents + i * sizeof(int64_t), value_of(extent(param.dims[axes[i]].extent)));
+      put(offset + strides + i * sizeof(int64_t), stride(axes[i]));
+    }
+  };
+  put_axes(operand.outer_axes, offsetof(HostOperand, axes), offsetof(HostOperand, extents),
+           offsetof(HostOperand, strides));
+  put_axes(operand.batch_axes, offsetof(HostOperand, batch_axes), offsetof(HostOperand, batch_extents),
+           offsetof(HostOperand, batch_strides));
   put(offset + offsetof(HostOperand, depth_stride), stride(operand.depth_axis));
+  put(offset + offsetof(HostOperand, depth_run), value_of(extent(param.dims[operand.depth_axis].extent)));
+  std::vector<int> depth_axes = operand.outer_depth_axes;
+  depth_axes.push_back(operand.depth_axis);
+  put_axes(depth_axes, offsetof(HostOperand, depth_axes), offsetof(HostOperand, depth_extents),
+           offsetof(HostOperand, depth_strides));
 }
 
 void HostGeometryWriter::emit() {
@@ -37,10 +50,20 @@ void HostGeometryWriter::emit() {
   put(offsetof(HostGeometry, rows), value_of(extent(module_.layout.rows)));
   put(offsetof(HostGeometry, tile_rows), number(module_.layout.tile_rows));
   if (epilogue.is_rowwise()) return;
-  put(offsetof(HostGeometry, depth), value_of(extent(epilogue.depth)));
+  put(offsetof(HostGeometry, batches), value_of(extent(epilogue.batches())));
   put(offsetof(HostGeometry, regions), number(static_cast<int64_t>(epilogue.regions.size())));
-  put_operand(offsetof(HostGeometry, a), epilogue.a);
-  put_operand(offsetof(HostGeometry, b), epilogue.b);
+  const std::vector<GemmTerm> terms = epilogue.terms();
+  put(offsetof(HostGeometry, terms), number(static_cast<int64_t>(terms.size())));
+  for (size_t t = 0; t < terms.size(); ++t) {
+    const size_t at = offsetof(HostGeometry, term) + t * sizeof(HostTerm);
+    put_operand(at + offsetof(HostTerm, a), terms[t].a);
+    put_operand(at + offsetof(HostTerm, b), terms[t].b);
+    put(at + offsetof(HostTerm, depth), value_of(extent(terms[t].depth)));
+    Val scale = emitter().real(1);
+    if (terms[t].scale != kNoNode) scale = evaluator().evaluate_real(terms[t].scale, {});
+    put(at + offsetof(HostTerm, scale),
+        emitter().at(emitter().root()).CreateFPExt(value_of(scale), builder_.getDoubleTy()));
+  }
   for (size_t r = 0; r < epilogue.regions.size(); ++r) {
     const Region& region = epilogue.regions[r];
     const size_t at = offsetof(HostGeometry, region) + r * sizeof(HostRegion);

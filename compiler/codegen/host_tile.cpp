@@ -31,7 +31,7 @@ int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }
 }  // namespace
 
 HostTile::HostTile(HostModule& module, const std::string& name, int region)
-    : HostFunction(module, name, {true, false, false, false, false}),
+    : HostFunction(module, name, {true, false, false, false, false, false}),
       epilogue_(module.epilogue),
       region_(region),
       width_(module.layout.widths[region]) {}
@@ -40,7 +40,8 @@ void HostTile::emit() {
   make_groups();
   order_groups();
   const int64_t tile_rows = module_.layout.tile_rows;
-  row_start_ = add_variable(argument(1), {.name = "row0", .multiple_of = tile_rows});
+  row_start_ = add_variable(argument(1), {.name = "row0", .multiple_of = epilogue_.batch > 0 ? 1 : tile_rows});
+  row_tile_ = add_variable(argument(5), {.name = "row_tile"});
   // A region that one tile holds begins with it.
   const auto region_columns = epilogue_.regions[region_].extent.constant();
   column_start_ = region_columns && *region_columns <= width_
@@ -162,8 +163,7 @@ void HostTile::reset_column_parts() {
 
 std::vector<ArrayAxis> HostTile::column_axes(const Reduction& reduction, int word, const Coord& column) {
   Value* columns = value_of(extent(epilogue_.regions[region_].extent));
-  const Coord tile = evaluator().divide(row_start_, Dim(module_.layout.tile_rows)).first;
-  return {{column}, {(tile + Coord(1)) * reduction.state_size + Coord(word), columns}};
+  return {{column}, {(row_tile_ + Coord(1)) * reduction.state_size + Coord(word), columns}};
 }
 
 void HostTile::lift_column(Part& part, const Coord& column, const LiftedValue& x, Scope* scope, unsigned lanes) {
@@ -191,7 +191,6 @@ void HostTile::reset(StatScope wanted, Scope* at) {
 }
 
 void HostTile::save(StatScope wanted, Scope* at) {
-  const Coord row_tile = evaluator().divide(row_start_, Dim(module_.layout.tile_rows)).first;
   const Coord column_tile = evaluator().divide(column_start_, Dim(width_)).first;
   for (Group& group : groups_) {
     for (Part& part : group.parts) {
@@ -206,7 +205,7 @@ void HostTile::save(StatScope wanted, Scope* at) {
         } else {
           Value* tiles = value_of(tile_count(emitter(), extent(epilogue_.regions[region_].extent), width_));
           Value* per_row = value_of(emitter().int_mul(val_of(tiles), emitter().integer(words)));
-          axes = {{row_tile, per_row}, {column_tile * words + Coord(w)}};
+          axes = {{row_tile_, per_row}, {column_tile * words + Coord(w)}};
         }
         memory_->store(at, buffer, axes, value_of(total.word[w]));
       }

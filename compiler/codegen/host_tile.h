@@ -13,6 +13,7 @@ class HostTile : public HostFunction {
   void emit();
 
   Val accumulator(const Coord& row, const Coord& column, Val predicate) override;
+  bool is_whole(const Statistic&) override { return false; }
 
  private:
   /// Stores and statistics that walk the columns in the same way, and so share one loop nest.
@@ -52,7 +53,7 @@ class HostTile : public HostFunction {
   const EpilogueProgram& epilogue_;
   int region_;
   int64_t width_;
-  Coord row_, row_start_, column_start_;
+  Coord row_, row_start_, row_tile_, column_start_;
   std::vector<Group> groups_;
 };
 

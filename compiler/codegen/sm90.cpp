@@ -17,7 +17,7 @@ namespace {
 void describe(const EpilogueProgram& epilogue, const Sm90Plan& plan, KernelImage& image) {
   describe_signature(epilogue.program, kSm90Cpu, image);
   image.rows = sm90_rows(epilogue);
-  image.depth = epilogue.depth;
+  image.depth = epilogue.total_depth();
   for (size_t r = 0; r < epilogue.regions.size(); ++r) {
     image.region_columns.push_back(epilogue.regions[r].extent);
     image.region_segments.push_back(plan.regions[r].segments);

@@ -42,12 +42,18 @@ struct Settled {
   std::optional<Sm90Illegal> illegal;
 };
 
+/// CTAs share the depth of one product, not of several or of a batch.
+bool can_split(const EpilogueProgram& epilogue) { return epilogue.earlier.empty() && epilogue.batch == 0; }
+
 Settled settle(const Sm90Schedule& base, const EpilogueProgram& epilogue) {
   Settled settled{pinned(base, epilogue.program), std::nullopt};
   Sm90Schedule& s = settled.schedule;
   // M-major A comes in blocks of rows.
   settle_depth(s, epilogue);
-  if (!sm90_depth_major(epilogue, epilogue.a)) s.tile_m = std::max(s.tile_m, kSm90InstructionRows);
+  const std::vector<GemmTerm> terms = epilogue.terms();
+  const bool m_major = std::any_of(terms.begin(), terms.end(),
+                                   [&](const GemmTerm& term) { return !sm90_depth_major(epilogue, term.a); });
+  if (m_major) s.tile_m = std::max(s.tile_m, kSm90InstructionRows);
   const int scratch = s.consumers * sm90_scratch_bytes(epilogue, s);
   // A stage fewer where statistics need the room, unless the program says how many.
   const auto& pins = epilogue.program.schedule;
@@ -104,7 +110,7 @@ std::vector<Sm90Candidate> sm90_candidates(const EpilogueProgram& epilogue, cons
   std::vector<std::pair<double, Sm90Candidate>> estimated;
   for (Sm90Schedule s : rank_sm90_schedules(problem, epilogue)) {
     estimated.push_back({estimate_sm90_cycles(s, problem), {std::string(s.name), s.split}});
-    if (pinned || best_sm90_split(s, problem) == 1) continue;
+    if (pinned || !can_split(epilogue) || best_sm90_split(s, problem) == 1) continue;
     s.split = best_sm90_split(s, problem);
     estimated.push_back({estimate_sm90_cycles(s, problem), {std::string(s.name), s.split}});
   }
@@ -130,6 +136,7 @@ std::optional<Sm90Schedule> settle_sm90_schedule(const EpilogueProgram& epilogue
     if (settled.illegal) continue;
     auto fitted = fit_sm90_schedule(settled.schedule, epilogue);
     if (!fitted) continue;
+    if (fitted->split == 0 && !can_split(epilogue)) fitted->split = 1;
     if (fitted->split == 0) fitted->split = best_sm90_split(*fitted, problem_for(epilogue, options));
     return fitted;
   }

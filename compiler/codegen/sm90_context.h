@@ -27,8 +27,10 @@ struct Sm90Context {
   Val thread;        ///< I32, in the CTA
   Val thread_in_wg;  ///< I32
   Val warpgroup;     ///< I32, uniform
-  Val depth_blocks;  ///< I32, at least 1: a depth of 0 is one block of zeros
-  Dim rows;          ///< M
+  Val depth_blocks;  ///< I32, of all terms
+  /// I32, of each of the program's terms, at least 1: a depth of 0 is one block of zeros.
+  std::vector<Val> term_blocks;
+  Dim rows;  ///< M
 
   // In a consumer.
   Val consumer;  ///< I32, number of this warpgroup among the consumers

@@ -22,12 +22,13 @@ class SliceWalk {
     const Sm90RegionPlan& plan = r_.plan;
     // Values that depend on columns are shared within a granule and forgotten after it.
     const int span = static_cast<int>(std::lcm<int64_t>(r_.region.granule, plan.group()));
-    for (int start = 0; start < plan.step; start += span) {
+    const int end = r_.fragment.is_one_tile() ? static_cast<int>(*r_.region.extent.constant()) : plan.step;
+    for (int start = 0; start < end; start += span) {
       EpilogueEvaluator evaluator(r_.context.epilogue, r_.fragment.space(), r_.numbers.emitter(), hooks_);
       hooks_.set_evaluator(&evaluator);
       loads_.next_span();
       std::vector<int> waiting;
-      for (int column = start; column < std::min(start + span, plan.step); column += plan.group()) {
+      for (int column = start; column < std::min(start + span, end); column += plan.group()) {
         waiting.push_back(column);
       }
       while (!waiting.empty()) {
@@ -124,8 +125,7 @@ Val Sm90Epilogue::is_whole(int index, const Sm90Tile& tile) {
   Val rows_end = b.add(b.add(tile.row, b.mul(c_.share, height)), height);
   Val columns_end = b.add(tile.column, c_.plan.regions[static_cast<size_t>(index)].step);
   Val columns = c_.arguments.extent32(c_.epilogue.regions[static_cast<size_t>(index)].extent);
-  return b.both(b.test(IntTest::Ule, rows_end, c_.arguments.extent32(c_.rows)),
-                b.test(IntTest::Ule, columns_end, columns));
+  return b.both(b.test(IntTest::Ule, rows_end, tile.row_end), b.test(IntTest::Ule, columns_end, columns));
 }
 
 uint64_t Sm90Epilogue::emit_version(int index, const Sm90Tile& tile, const Sm90Mainloop::Flight& flight, bool whole) {

@@ -184,8 +184,9 @@ void Sm90Finish::store(const FinishStore& store, EpilogueEvaluator& evaluator, E
 void Sm90Finish::finish_rows(const Sm90Tile& tile) {
   const int rows = c_.plan.schedule.rows_per_consumer();
   Val m = c_.arguments.extent(c_.rows);
-  Val row = b_.convert(b_.add(b_.mul(sm90_panel(c_, tile), rows), c_.thread_in_wg), Ty::I64);
-  Val inside = b_.both(b_.test(IntTest::Ult, c_.thread_in_wg, rows), b_.test(IntTest::Ult, row, m));
+  Val number = b_.add(b_.add(tile.row, b_.mul(c_.share, rows)), c_.thread_in_wg);
+  Val row = b_.convert(number, Ty::I64);
+  Val inside = b_.both(b_.test(IntTest::Ult, c_.thread_in_wg, rows), b_.test(IntTest::Ult, number, tile.row_end));
   Totals totals;
   for (size_t s = 0; s < c_.epilogue.statistics.size(); ++s) {
     const Statistic& statistic = c_.epilogue.statistics[s];
@@ -225,7 +226,7 @@ void Sm90Finish::store_row(Val row, Val inside, const Totals& totals) {
 }
 
 void Sm90Finish::finish_columns(const Sm90Tile& tile) {
-  Val panels = b_.ceil_div(c_.arguments.extent32(c_.rows), c_.plan.schedule.rows_per_consumer());
+  Val panels = sm90_panel_count(c_);
   c_.for_region(tile.region, {}, [&](int r) {
     const Region& region = c_.epilogue.regions[static_cast<size_t>(r)];
     const Sm90RegionPlan& plan = c_.plan.regions[static_cast<size_t>(r)];
@@ -279,7 +280,7 @@ void Sm90Finish::store_column(int r, Val column, Val inside, const Totals& total
 void Sm90Finish::finish_all() {
   Emitter& e = numbers_.emitter();
   Val barrier = c_.consumer_barrier();
-  Val panels = b_.ceil_div(c_.arguments.extent32(c_.rows), c_.plan.schedule.rows_per_consumer());
+  Val panels = sm90_panel_count(c_);
   Val warp = b_.op(IntOp::Lshr, c_.thread_in_wg, 5);
   Val leads = b_.test(IntTest::Eq, b_.op(IntOp::And, c_.thread, 31), 0);
   Totals totals;

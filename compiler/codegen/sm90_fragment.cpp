@@ -13,8 +13,14 @@ Sm90Fragment::Sm90Fragment(const Region& region, const Sm90RegionPlan& plan, int
   for (int h = 0; h < row_slots; ++h) {
     rows_.push_back(space_.add({.name = "row" + std::to_string(h), .bound = rows}));
   }
-  base_ = Coord::variable(tile_) + Coord::variable(quad_low_, plan.width) + Coord::variable(quad_high_, 2 * plan.width);
+  base_ = Coord::variable(quad_low_, plan.width) + Coord::variable(quad_high_, 2 * plan.width);
+  if (!is_one_tile()) base_ = base_ + Coord::variable(tile_);
   for (int i = 0; i < plan.slots(); ++i) space_.assume(column(column_slot(plan, i)), region.extent);
+}
+
+bool Sm90Fragment::is_one_tile() const {
+  const auto extent = region_.extent.constant();
+  return extent && *extent <= plan_.step;
 }
 
 void Sm90Fragment::assume_digits(const ColumnSpace& columns) {
@@ -72,7 +78,13 @@ std::optional<Sm90Fragment::Share> Sm90Fragment::share(int64_t extent) const {
   Share share;
   Coord start;
   int64_t count = extent;  // of a thread
-  if (extent % group == 0) {
+  const bool even = extent % group == 0 || extent == 2 * w || w % extent == 0;
+  if (!even && is_one_tile() && region_.extent == Dim(extent)) {
+    start = Coord::variable(quad_low_, w) + Coord::variable(quad_high_, 2 * w);
+    share.shuffles = {1, 2};
+    count = extent / group * w + std::min<int64_t>(extent % group, w);
+    share.ragged = static_cast<size_t>(extent / group * w);
+  } else if (extent % group == 0) {
     start = Coord::variable(quad_low_, w) + Coord::variable(quad_high_, 2 * w);
     share.shuffles = {1, 2};
     count = extent / 4;
@@ -86,6 +98,7 @@ std::optional<Sm90Fragment::Share> Sm90Fragment::share(int64_t extent) const {
   for (int64_t i = 0; i < count; ++i) {
     const int64_t slot = share.shuffles.empty() ? i : i / w * group + i % w;
     share.own.push_back(start + Coord(slot));
+    share.slots.push_back(static_cast<int>(slot));
   }
   return share;
 }

@@ -3,6 +3,7 @@
 // that finds out which order of columns a program can live with. LLVM-free.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,6 +37,9 @@ class Sm90Fragment {
   /// Which accumulator column `column` of the GEMM is, if this thread owns it.
   std::optional<Place> find(const Coord& column) const;
 
+  /// Whether one tile holds the whole region: then it begins at column 0.
+  bool is_one_tile() const;
+
   VarId tile_variable() const { return tile_; }
   VarId quad_low() const { return quad_low_; }
   VarId quad_high() const { return quad_high_; }
@@ -45,9 +49,13 @@ class Sm90Fragment {
   bool depends_on_column(const Coord& coordinate) const;
 
   /// How a reduction over `extent` neighbours is shared by the quad: this thread's coordinates, and which quad bits
-  /// hold other threads' shares. Nothing if they don't divide evenly.
+  /// hold other threads' shares. Nothing if they don't divide evenly, unless they are the whole region in one tile:
+  /// then `ragged` says from which of `own` on a thread may be beyond the last column, and own[i] is column slot
+  /// slots[i].
   struct Share {
     std::vector<Coord> own;
+    std::vector<int> slots;
+    size_t ragged = SIZE_MAX;
     std::vector<int> shuffles;
   };
   std::optional<Share> share(int64_t extent) const;

@@ -1,5 +1,7 @@
 #include "compiler/codegen/sm90_hooks.h"
 
+#include <algorithm>
+
 namespace coda {
 
 void combine_lanes(NvptxBuilder& b, Emitter& emitter, const Reduction& reduction, int mask, Val* state) {
@@ -47,10 +49,21 @@ void Sm90Hooks::reduce(const TileReduction& request, const Sm90Fragment::Share& 
   }
   const NamedDim& dim = request.over[axis];
   if (axis + 1 == request.over.size()) {
-    for (const Coord& coordinate : share.own) {
-      env.set(dim.name, coordinate);
+    const int evaluated = r_.slot;
+    for (size_t i = 0; i < share.own.size(); ++i) {
+      env.set(dim.name, share.own[i]);
+      // What is read for a column is guarded as its own slot is.
+      if (r_.fragment.is_one_tile()) r_.slot = share.slots[i];
+      Val before[kMaxStateWords];
+      std::copy_n(state, kMaxStateWords, before);
       reduce(request, share, env, axis + 1, state);
+      if (i < share.ragged) continue;
+      Val inside = r_.column_inside(share.slots[i]);
+      for (int w = 0; w < request.reduction->state_size; ++w) {
+        state[w] = r_.numbers.emitter().select(inside, state[w], before[w]);
+      }
     }
+    r_.slot = evaluated;
     return;
   }
   for (int64_t i = 0; i < *dim.extent.constant(); ++i) {

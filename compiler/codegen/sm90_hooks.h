@@ -23,6 +23,7 @@ class Sm90Hooks final : public EvalHooks {
   Val load(int param, std::span<const Coord> index, Val predicate) override;
   Val accumulator(const Coord& row, const Coord& column, Val predicate) override;
   Val reduce_in_tile(const TileReduction& request) override;
+  bool is_whole(const Statistic&) override { return false; }
   Val statistic(const Statistic& statistic, const Env& env, Val predicate) override;
 
  private:

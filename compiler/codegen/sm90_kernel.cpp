@@ -28,8 +28,11 @@ void emit_setup(Sm90Context& c) {
   } else {
     gpu::cta_barrier(b);
   }
-  Val blocks = b.ceil_div(c.arguments.extent32(c.epilogue.depth), c.plan.tile_k());
-  c.depth_blocks = b.op(IntOp::Umax, blocks, 1);
+  for (const GemmTerm& term : c.epilogue.terms()) {
+    Val blocks = b.op(IntOp::Umax, b.ceil_div(c.arguments.extent32(term.depth), c.plan.tile_k()), 1);
+    c.depth_blocks = c.term_blocks.empty() ? blocks : b.add(c.depth_blocks, blocks);
+    c.term_blocks.push_back(blocks);
+  }
   c.tiles.prepare(c.rows, c.depth_blocks);
 }
 
@@ -97,9 +100,9 @@ std::string emit_consumer(Sm90Context& c, const Sm90StatLayout& layout, const Sm
   if (schedule.consumer_registers) gpu::set_registers(b, schedule.consumer_registers, true);
   c.consumer = b.add(c.warpgroup, -1);
   c.share = schedule.sharers() > 1 ? c.consumer : b.i32(0);
-  Sm90Mainloop mainloop(c);
-  mainloop.prepare();
   NvptxNumbers numbers(b, stores_only_narrow_reals(c.epilogue.program));
+  Sm90Mainloop mainloop(c);
+  mainloop.prepare(numbers);
   Val scratch = b.add(b.shared_int(b.shared_base()), c.ring.scratch_offset());
   scratch = b.add(scratch, b.mul(c.consumer, sm90_scratch_bytes(c.epilogue, schedule)));
   Sm90Epilogue epilogue(c, numbers, mainloop, layout, scratch);
@@ -119,7 +122,7 @@ std::string emit_consumer(Sm90Context& c, const Sm90StatLayout& layout, const Sm
         return std::vector<Val>{b.add(v[0], turns.tile_step()), next.stage, next.parity};
       });
   epilogue.finish_nothing();
-  return epilogue.failure();
+  return mainloop.failure().empty() ? epilogue.failure() : mainloop.failure();
 }
 
 }  // namespace
@@ -131,7 +134,7 @@ std::string emit_sm90_kernel(NvptxBuilder& b, const EpilogueProgram& epilogue, c
   Sm90Arguments arguments(b, image);
   Sm90Ring ring(b, plan.schedule);
   Sm90Tiles tiles(b, arguments, plan, epilogue);
-  Sm90Context c{b, arguments, image, epilogue, plan, ring, tiles, {}, {}, {}, {}, sm90_rows(epilogue), {}, {}};
+  Sm90Context c{b, arguments, image, epilogue, plan, ring, tiles, {}, {}, {}, {}, {}, sm90_rows(epilogue), {}, {}};
   const Sm90StatLayout layout = make_sm90_stat_layout(epilogue, plan, c.rows, image);
   const Sm90SplitLayout parts = make_sm90_split_layout(epilogue, plan, c.rows, image);
   emit_setup(c);

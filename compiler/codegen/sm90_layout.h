@@ -30,13 +30,25 @@ struct Sm90RegionPlan {
   int groups() const { return step / group(); }
 };
 
+/// Where the operands of one of several products that are summed come from.
+struct Sm90TermPlan {
+  bool a_depth_major = true, b_depth_major = true;
+  int a_map = 0;
+  struct Maps {
+    std::vector<int> plain, permuted;  ///< see Sm90RegionPlan
+  };
+  std::vector<Maps> regions;
+};
+
 struct Sm90Plan {
   Sm90Schedule schedule;
   bool a_depth_major = true, b_depth_major = true;  ///< depth is the contiguous axis of the operand
   int a_map = 0;
   std::vector<Sm90RegionPlan> regions;
+  std::vector<Sm90TermPlan> earlier;  ///< of the program's earlier terms; the last one's is what is above
   DType a_type = DType::BF16, b_type = DType::BF16;  ///< of one size
 
+  Sm90TermPlan term(size_t index) const;
   int element_bytes() const { return info(a_type).bits / 8; }
   int tile_k() const { return kSm90RowBytes / element_bytes(); }    ///< elements of depth in a stage
   int row_blocks() const { return schedule.row_blocks(); }          ///< wgmma instructions a k16 step

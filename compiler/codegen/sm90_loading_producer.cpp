@@ -25,14 +25,20 @@ class LoadingProducer {
         "load.produce", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], c_.tiles.total()); },
         [&](std::span<const Val> v) {
           const Sm90Tile tile = c_.tiles.at(v[0]);
-          const Val turn[] = {b_.i32(0), v[1], v[2]};
-          std::vector<Val> after = b_.loop(
-              "load.k", turn, [&](std::span<const Val> k) { return b_.test(IntTest::Ult, k[0], tile.blocks); },
-              [&](std::span<const Val> k) {
-                const Sm90Turn next = stage(tile, k[0], {k[1], k[2]});
-                return std::vector<Val>{b_.add(k[0], 1), next.stage, next.parity};
-              });
-          return std::vector<Val>{b_.add(v[0], c_.tiles.step()), after[1], after[2]};
+          Sm90Turn turn{v[1], v[2]};
+          const std::vector<GemmTerm> terms = c_.epilogue.terms();
+          for (size_t t = 0; t < terms.size(); ++t) {
+            const Val initial[] = {b_.i32(0), turn.stage, turn.parity};
+            Val count = terms.size() == 1 ? tile.blocks : c_.term_blocks[t];
+            std::vector<Val> after = b_.loop(
+                "load.k", initial, [&](std::span<const Val> k) { return b_.test(IntTest::Ult, k[0], count); },
+                [&](std::span<const Val> k) {
+                  const Sm90Turn next = stage(terms[t], c_.plan.term(t), tile, k[0], {k[1], k[2]});
+                  return std::vector<Val>{b_.add(k[0], 1), next.stage, next.parity};
+                });
+            turn = {after[1], after[2]};
+          }
+          return std::vector<Val>{b_.add(v[0], c_.tiles.step()), turn.stage, turn.parity};
         });
   }
 
@@ -45,21 +51,24 @@ class LoadingProducer {
     Val start;   ///< I32, first row or column
     Val extent;  ///< I32, rows or columns there are, counted like `start`
     Val offset;  ///< I64, number of row or column 0 along the operand's outer axes
+    Val batch;   ///< I32
+    Dim depth;
   };
 
-  Sm90Turn stage(const Sm90Tile& tile, Val k, Sm90Turn now) {
+  Sm90Turn stage(const GemmTerm& term, const Sm90TermPlan& where, const Sm90Tile& tile, Val k, Sm90Turn now) {
     c_.ring.wait_empty(now);
     Val base = b_.shared_int(c_.ring.base(now.stage));
     Val depth = b_.mul(b_.add(k, tile.first_block), c_.plan.tile_k());
     fill(base, depth,
-         {c_.epilogue.a, c_.plan.a_depth_major, s_.tile_m, 2, tile.row, c_.arguments.extent32(c_.rows), b_.i64(0)});
+         {term.a, where.a_depth_major, s_.tile_m, 2, tile.row_in_batch,
+          c_.arguments.extent32(c_.epilogue.rows_in_batch()), b_.i64(0), tile.batch, term.depth});
     c_.for_region(tile.region, {}, [&](int r) {
       const Region& region = c_.epilogue.regions[static_cast<size_t>(r)];
       const Sm90RegionPlan& plan = c_.plan.regions[static_cast<size_t>(r)];
       for (int i = 0; i < plan.segments; ++i) {
         fill(b_.add(base, s_.a_bytes() + i * plan.step * kRowBytes), depth,
-             {c_.epilogue.b, c_.plan.b_depth_major, plan.step, plan.width, tile.column,
-              c_.arguments.extent32(region.extent), c_.arguments.extent(region.segments[static_cast<size_t>(i)])});
+             {term.b, where.b_depth_major, plan.step, plan.width, tile.column, c_.arguments.extent32(region.extent),
+              c_.arguments.extent(region.segments[static_cast<size_t>(i)]), tile.batch, term.depth});
       }
       return std::vector<Val>{};
     });
@@ -76,14 +85,12 @@ class LoadingProducer {
     if (operand.depth_major && operand.what.depth_axis < operand.what.outer_axes.back()) {
       return turn(shared, depth, operand);
     }
-    const int param = operand.what.param;
     Val inner = b_.op(IntOp::And, c_.thread_in_wg, line_elements_ - 1);
-    Val depth_step = b_.mul(c_.arguments.stride(param, operand.what.depth_axis), element_bytes_);
-    Val base = c_.arguments.pointer(param);
-    Val depth_end = c_.arguments.extent32(c_.epilogue.depth);
+    Val base = batch_base(operand);
+    Val depth_end = c_.arguments.extent32(operand.depth);
     if (operand.depth_major) {
       Val at = b_.add(depth, inner);
-      base = b_.add(base, b_.mul(b_.convert(at, Ty::I64), depth_step));
+      base = b_.add(base, depth_bytes(operand, at));
       lines(shared, operand.rows, inner, b_.test(IntTest::Ult, at, depth_end), [&](Val line) {
         Val row = b_.add(operand.start, memory_row(line, operand.width));
         return Source{b_.add(base, outer_bytes(operand, row)), b_.test(IntTest::Ult, row, operand.extent)};
@@ -99,8 +106,7 @@ class LoadingProducer {
           lines(b_.add(shared, b_.mul(v[0], kRowBytes)), kBlock, inner, b_.test(IntTest::Ult, row, operand.extent),
                 [&](Val line) {
                   Val at = b_.add(depth, line);
-                  return Source{b_.add(column, b_.mul(b_.convert(at, Ty::I64), depth_step)),
-                                b_.test(IntTest::Ult, at, depth_end)};
+                  return Source{b_.add(column, depth_bytes(operand, at)), b_.test(IntTest::Ult, at, depth_end)};
                 });
           return std::vector<Val>{b_.add(v[0], kBlock)};
         });
@@ -109,24 +115,25 @@ class LoadingProducer {
   /// Rows are neighbours in memory, depth is in shared memory: a thread takes a row and makes words of its depth. There
   /// are few registers here.
   void turn(Val shared, Val depth, const Operand& operand) {
-    const int param = operand.what.param, each = 4 / element_bytes_;
-    Val depth_step = b_.mul(c_.arguments.stride(param, operand.what.depth_axis), element_bytes_);
-    Val start = b_.add(c_.arguments.pointer(param), b_.mul(b_.convert(depth, Ty::I64), depth_step));
-    Val depth_left = b_.sub(c_.arguments.extent32(c_.epilogue.depth), depth);
+    const int each = 4 / element_bytes_;
+    Val start = batch_base(operand);
+    Val depth_left = b_.sub(c_.arguments.extent32(operand.depth), depth);
     const Val first_row[] = {c_.thread_in_wg};
     const auto row = [&](std::span<const Val> r) {
       Val number = b_.add(operand.start, memory_row(r[0], operand.width));
       Val left = b_.select(b_.test(IntTest::Ult, number, operand.extent), depth_left, b_.i32(0));
-      const Val first[] = {b_.i32(0), b_.add(start, outer_bytes(operand, number))};
+      Val line = b_.add(start, outer_bytes(operand, number));
+      const Val first[] = {b_.i32(0)};
       const auto word = [&](std::span<const Val> w) {
-        Val bits = b_.i32(0), from = w[1];
+        Val bits = b_.i32(0);
         for (int i = 0; i < each; ++i) {
-          Val element = gpu::load_element(b_, from, element_bytes_, b_.test(IntTest::Ult, b_.add(w[0], i), left));
+          Val at = b_.add(w[0], i);
+          Val from = b_.add(line, depth_bytes(operand, b_.add(depth, at)));
+          Val element = gpu::load_element(b_, from, element_bytes_, b_.test(IntTest::Ult, at, left));
           bits = b_.op(IntOp::Or, bits, b_.op(IntOp::Shl, element, 8 * element_bytes_ * i));
-          from = b_.add(from, depth_step);
         }
         gpu::store_shared(b_, b_.add(shared, place(r[0], b_.mul(w[0], element_bytes_))), bits, 4);
-        return std::vector<Val>{b_.add(w[0], each), from};
+        return std::vector<Val>{b_.add(w[0], each)};
       };
       const auto more = [&](std::span<const Val> w) {
         b_.inline_asm(".pragma \"nounroll\";", "", {}, {});
@@ -183,11 +190,32 @@ class LoadingProducer {
     return b_.add(result, b_.add(b_.mul(b_.op(IntOp::Lshr, inside, 3), 2), b_.op(IntOp::And, inside, 1)));
   }
 
-  /// Bytes from the operand's base to row number `row`, along its outer axes: digits of the number, innermost first.
-  Val outer_bytes(const Operand& operand, Val row) {
+  /// The address of the operand's element 0 in the tile's batch.
+  Val batch_base(const Operand& operand) {
     const int param = operand.what.param;
-    const std::vector<int>& axes = operand.what.outer_axes;
-    Val rest = b_.add(b_.convert(row, Ty::I64), operand.offset), index = b_.i64(0);
+    Val base = c_.arguments.pointer(param);
+    const std::vector<Val> digits = sm90_batch_digits(c_, operand.what, operand.batch);
+    for (size_t i = 0; i < digits.size(); ++i) {
+      const int axis = operand.what.batch_axes[digits.size() - 1 - i];
+      Val step = b_.mul(c_.arguments.stride(param, axis), element_bytes_);
+      base = b_.add(base, b_.mul(b_.convert(digits[i], Ty::I64), step));
+    }
+    return base;
+  }
+
+  /// Bytes from there to row number `row`, along the operand's outer axes; and to a depth.
+  Val outer_bytes(const Operand& operand, Val row) {
+    return bytes_of(operand.what.param, operand.what.outer_axes, b_.add(b_.convert(row, Ty::I64), operand.offset));
+  }
+  Val depth_bytes(const Operand& operand, Val at) {
+    std::vector<int> axes = operand.what.outer_depth_axes;
+    axes.push_back(operand.what.depth_axis);
+    return bytes_of(operand.what.param, axes, b_.convert(at, Ty::I64));
+  }
+
+  /// Bytes to a number in mixed radix along some axes, outermost first.
+  Val bytes_of(int param, const std::vector<int>& axes, Val number) {
+    Val rest = number, index = b_.i64(0);
     for (size_t i = axes.size(); i-- > 0;) {
       Val digit = rest;
       if (i > 0) {

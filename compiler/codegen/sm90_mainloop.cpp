@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/codegen/nvptx_ops.h"
+#include "compiler/codegen/sm90_uniform.h"
 
 namespace coda {
 namespace {
@@ -46,15 +47,41 @@ Val Sm90Mainloop::descriptor(Val address, bool depth_major) {
   return b_.op(IntOp::Or, low, kSwizzle128 | kStrideOffset | (depth_major ? kLeadingDepthMajor : kLeadingOther));
 }
 
-void Sm90Mainloop::prepare() {
+void Sm90Mainloop::prepare(NvptxNumbers& numbers) {
   const Sm90Schedule& s = c_.plan.schedule;
   Val base = b_.shared_int(b_.shared_base());
   Val rows = b_.mul(c_.share, s.rows_per_consumer() * kSm90RowBytes);
-  a_descriptor_ = descriptor(b_.add(base, rows), c_.plan.a_depth_major);
-  b_descriptor_ = descriptor(b_.add(base, s.a_bytes()), c_.plan.b_depth_major);
+  a_address_ = b_.add(base, rows);
+  b_address_ = b_.add(base, s.a_bytes());
+  const std::vector<GemmTerm> terms = c_.epilogue.terms();
+  for (size_t t = 0; t < terms.size(); ++t) {
+    const Sm90TermPlan plan = c_.plan.term(t);
+    Term term{descriptor(a_address_, plan.a_depth_major),
+              descriptor(b_address_, plan.b_depth_major),
+              c_.term_blocks[t],
+              plan.a_depth_major,
+              plan.b_depth_major,
+              std::nullopt};
+    if (terms[t].scale != kNoNode) term.scale = sm90_uniform_value(c_, numbers, terms[t].scale, failure_);
+    terms_.push_back(term);
+  }
 }
 
-std::string Sm90Mainloop::instructions(std::span<const Piece> pieces, int descriptors, bool first) const {
+/// Descriptors of several terms would stay in registers through the epilogue: they are made anew where each begins.
+Sm90Mainloop::Term Sm90Mainloop::begun(Term term) {
+  if (terms_.size() == 1) return term;
+  const auto unknown = [&](Val value) {
+    const Val args[] = {value};
+    const Ty results[] = {Ty::I32};
+    return b_.inline_asm("mov.b32 $0, $1;", "=r,r", args, results, {true, true})[0];
+  };
+  term.a_descriptor = descriptor(unknown(a_address_), term.a_depth_major);
+  term.b_descriptor = descriptor(unknown(b_address_), term.b_depth_major);
+  return term;
+}
+
+std::string Sm90Mainloop::instructions(const Term& term, std::span<const Piece> pieces, int descriptors,
+                                       bool first) const {
   const Sm90Plan& plan = c_.plan;
   const std::string a = "$" + std::to_string(descriptors), bb = "$" + std::to_string(descriptors + 1);
   const auto type = [](DType dtype) { return "." + std::string(info(dtype).name); };
@@ -63,15 +90,15 @@ std::string Sm90Mainloop::instructions(std::span<const Piece> pieces, int descri
   // 8-bit operands have one layout only.
   std::string flags = ", 1, 1";
   if (plan.element_bytes() > 1)
-    flags += std::string(plan.a_depth_major ? ", 0" : ", 1") + (plan.b_depth_major ? ", 0" : ", 1");
+    flags += std::string(term.a_depth_major ? ", 0" : ", 1") + (term.b_depth_major ? ", 0" : ", 1");
   std::string text =
       "{\n .reg .pred p, pz; .reg .b64 a, b; setp.ne.b32 p, 1, 0; setp.ne.b32 pz, 0, 0;\n"
       " wgmma.fence.sync.aligned;\n";
   for (int k = 0; k < kSm90RowBytes / kInstructionBytes; ++k) {
     int registers = 0;
     for (const Piece& piece : pieces) {
-      const int at_a = k * (plan.a_depth_major ? kNextDepthMajor : kNextOther) + piece.row * kNextRow;
-      const int at_b = k * (plan.b_depth_major ? kNextDepthMajor : kNextOther) + piece.column * kNextRow;
+      const int at_a = k * (term.a_depth_major ? kNextDepthMajor : kNextOther) + piece.row * kNextRow;
+      const int at_b = k * (term.b_depth_major ? kNextDepthMajor : kNextOther) + piece.column * kNextRow;
       text += " add.s64 a, " + a + ", " + std::to_string(at_a) + "; add.s64 b, " + bb + ", " + std::to_string(at_b) +
               ";\n wgmma.mma_async.sync.aligned.m64n" + std::to_string(piece.columns) + types +
               register_list(registers, piece.registers()) + ", a, b, " + (first && k == 0 ? "pz" : "p") + flags + ";\n";
@@ -81,26 +108,26 @@ std::string Sm90Mainloop::instructions(std::span<const Piece> pieces, int descri
   return text + " wgmma.commit_group.sync.aligned;\n}";
 }
 
-std::vector<Val> Sm90Mainloop::multiply(std::span<const Val> accumulators, Val stage, bool first) {
+std::vector<Val> Sm90Mainloop::multiply(const Term& term, std::span<const Val> accumulators, Val stage, bool first) {
   const Sm90Schedule& s = c_.plan.schedule;
   const int count = c_.plan.accumulators();
   std::vector<Piece> pieces;
   for (int m = 0; m < c_.plan.row_blocks(); ++m) pieces.push_back({m * kSm90InstructionRows, 0, s.tile_n});
   Val offset = b_.convert(b_.mul(stage, s.stage_bytes() >> 4), Ty::I64);
   std::vector<Val> args(accumulators.begin(), accumulators.end());
-  args.push_back(b_.add(a_descriptor_, offset));
-  args.push_back(b_.add(b_descriptor_, offset));
+  args.push_back(b_.add(term.a_descriptor, offset));
+  args.push_back(b_.add(term.b_descriptor, offset));
   const std::vector<Ty> results(static_cast<size_t>(count), Ty::F32);
-  return b_.inline_asm(instructions(pieces, 2 * count, first), tied(count) + ",l,l,~{memory}", args, results,
+  return b_.inline_asm(instructions(term, pieces, 2 * count, first), tied(count) + ",l,l,~{memory}", args, results,
                        {true, true});
 }
 
-std::vector<Val> Sm90Mainloop::add_piece(const Piece& piece, Val stage, std::span<const Val> sums) {
+std::vector<Val> Sm90Mainloop::add_piece(const Term& term, const Piece& piece, Val stage, std::span<const Val> sums) {
   Val offset = b_.convert(b_.mul(stage, c_.plan.schedule.stage_bytes() >> 4), Ty::I64);
-  const Val args[] = {b_.add(a_descriptor_, offset), b_.add(b_descriptor_, offset)};
+  const Val args[] = {b_.add(term.a_descriptor, offset), b_.add(term.b_descriptor, offset)};
   const int count = piece.registers();
   const std::vector<Ty> results(static_cast<size_t>(count), Ty::F32);
-  const std::vector<Val> started = b_.inline_asm(instructions(std::span(&piece, 1), count, true),
+  const std::vector<Val> started = b_.inline_asm(instructions(term, std::span(&piece, 1), count, true),
                                                  outputs(count) + ",l,l,~{memory}", args, results, {true, true});
   // One block with the wait, so that the additions of one piece come before the next one's multiplications: together
   // their registers would not fit.
@@ -122,31 +149,52 @@ std::vector<Val> Sm90Mainloop::wait(std::span<const Val> accumulators) {
 }
 
 Sm90Mainloop::Flight Sm90Mainloop::run(Sm90Turn turn, Val blocks) {
-  return c_.plan.schedule.promote == 1 ? run_promoted(turn, blocks) : run_direct(turn, blocks);
+  const bool promotes = c_.plan.schedule.promote == 1;
+  Flight flight{std::vector<Val>(static_cast<size_t>(c_.plan.accumulators()), b_.f32(0)), {}, turn, promotes};
+  bool in_flight = false;
+  for (size_t t = 0; t < terms_.size(); ++t) {
+    Term term = begun(terms_[t]);
+    if (terms_.size() == 1) term.blocks = blocks;  // perhaps a part of the depth
+    if (promotes) {
+      flight = promoted(term, flight);
+    } else {
+      if (!in_flight) {  // nothing to free yet
+        c_.ring.wait_full(flight.turn);
+        std::vector<Val> sums = multiply(term, flight.accumulators, flight.turn.stage, t == 0);
+        flight = {std::move(sums), flight.turn.stage, c_.ring.next(flight.turn)};
+      }
+      flight = direct(term, flight, in_flight ? 0 : 1);
+    }
+    in_flight = !term.scale;
+    if (!term.scale) continue;
+    flight.accumulators = land(flight);
+    for (Val& sum : flight.accumulators) sum = b_.fmul(sum, *term.scale);
+  }
+  return flight;
 }
 
-Sm90Mainloop::Flight Sm90Mainloop::run_promoted(Sm90Turn turn, Val blocks) {
+Sm90Mainloop::Flight Sm90Mainloop::promoted(const Term& term, const Flight& flight) {
   const Sm90Schedule& s = c_.plan.schedule;
   // N-major B comes in blocks of 64 columns.
-  const int width = s.piece_columns(c_.plan.b_depth_major ? 8 : kSm90InstructionRows);
+  const int width = s.piece_columns(term.b_depth_major ? 8 : kSm90InstructionRows);
   std::vector<Piece> pieces;
   for (int m = 0; m < c_.plan.row_blocks(); ++m) {
     for (int n = 0; n < s.tile_n; n += width) {
       pieces.push_back({m * kSm90InstructionRows, n, std::min(width, s.tile_n - n)});
     }
   }
-  std::vector<Val> initial = {b_.i32(0), turn.stage, turn.parity};
+  std::vector<Val> initial = {b_.i32(0), flight.turn.stage, flight.turn.parity};
   const size_t fixed = initial.size();
-  initial.resize(fixed + static_cast<size_t>(c_.plan.accumulators()), b_.f32(0));
+  initial.insert(initial.end(), flight.accumulators.begin(), flight.accumulators.end());
   std::vector<Val> after = b_.loop(
-      "promote", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], blocks); },
+      "promote", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], term.blocks); },
       [&](std::span<const Val> v) {
         const Sm90Turn now{v[1], v[2]};
         c_.ring.wait_full(now);
         std::vector<Val> values = {b_.add(v[0], 1), {}, {}};
         for (const Piece& piece : pieces) {
           const std::vector<Val> sums =
-              add_piece(piece, now.stage, v.subspan(values.size(), static_cast<size_t>(piece.registers())));
+              add_piece(term, piece, now.stage, v.subspan(values.size(), static_cast<size_t>(piece.registers())));
           values.insert(values.end(), sums.begin(), sums.end());
         }
         c_.ring.release(now.stage, c_.thread_in_wg);
@@ -161,20 +209,16 @@ Sm90Mainloop::Flight Sm90Mainloop::run_promoted(Sm90Turn turn, Val blocks) {
           true};
 }
 
-Sm90Mainloop::Flight Sm90Mainloop::run_direct(Sm90Turn turn, Val blocks) {
-  const std::vector<Val> zeros(static_cast<size_t>(c_.plan.accumulators()), b_.f32(0));
-  c_.ring.wait_full(turn);
-  std::vector<Val> started = multiply(zeros, turn.stage, true);
-  const Sm90Turn second = c_.ring.next(turn);
-  std::vector<Val> initial = {b_.i32(1), second.stage, second.parity, turn.stage};
+Sm90Mainloop::Flight Sm90Mainloop::direct(const Term& term, const Flight& flight, int begin) {
+  std::vector<Val> initial = {b_.i32(begin), flight.turn.stage, flight.turn.parity, flight.last_stage};
   const size_t fixed = initial.size();
-  initial.insert(initial.end(), started.begin(), started.end());
+  initial.insert(initial.end(), flight.accumulators.begin(), flight.accumulators.end());
   std::vector<Val> after = b_.loop(
-      "multiply", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], blocks); },
+      "multiply", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], term.blocks); },
       [&](std::span<const Val> v) {
         const Sm90Turn now{v[1], v[2]};
         c_.ring.wait_full(now);
-        std::vector<Val> sums = multiply(v.subspan(fixed), now.stage, false);
+        std::vector<Val> sums = multiply(term, v.subspan(fixed), now.stage, false);
         b_.intrinsic("nvvm.wgmma.wait_group.sync.aligned", {b_.i64(1)});
         c_.ring.release(v[3], c_.thread_in_wg);
         const Sm90Turn next = c_.ring.next(now);

@@ -1,10 +1,15 @@
-// The consumer's k-loop: wgmma on the stages of the ring into accumulators that are SSA values throughout. Directly:
-// the tensor cores sum all of the depth. Promoted: they sum one stage, piece by piece, which is then added in f32; for
-// 8-bit operands, whose sums they keep with few bits. The shape of this code is what keeps the assembler from
-// serialising wgmma: one assembly block a k-block, every accumulator tied through it and through the final wait, none
-// touched between.
+// The consumer's k-loops, one for each product that is summed: wgmma on the stages of the ring into accumulators that
+// are SSA values throughout. Directly: the tensor cores sum all of the depth. Promoted: they sum one stage, piece by
+// piece, which is then added in f32; for 8-bit operands, whose sums they keep with few bits. The shape of this code is
+// what keeps the assembler from serialising wgmma: one assembly block a k-block, every accumulator tied through it and
+// through the final wait, none touched between.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/nvptx_numbers.h"
 #include "compiler/codegen/sm90_context.h"
 
 namespace coda {
@@ -14,7 +19,8 @@ class Sm90Mainloop {
   explicit Sm90Mainloop(Sm90Context& context);
 
   /// Emits what does not depend on the tile; by consumers.
-  void prepare();
+  void prepare(NvptxNumbers& numbers);
+  const std::string& failure() const { return failure_; }
 
   /// One tile's k-blocks, the last still in flight unless they have landed.
   struct Flight {
@@ -36,20 +42,32 @@ class Sm90Mainloop {
   };
 
   Val descriptor(Val address, bool depth_major);
+  /// One of the products that are summed, and what its sum with those before is multiplied by.
+  struct Term {
+    Val a_descriptor, b_descriptor, blocks;
+    bool a_depth_major = true, b_depth_major = true;
+    std::optional<Val> scale;
+  };
+
+  Term begun(Term term);
+
   /// The assembly of one stage: operands are the pieces' registers, then the descriptors from number `descriptors`.
   /// `first`: the registers' contents don't count.
-  std::string instructions(std::span<const Piece> pieces, int descriptors, bool first) const;
+  std::string instructions(const Term& term, std::span<const Piece> pieces, int descriptors, bool first) const;
   /// Sums a stage into accumulators; in flight.
-  std::vector<Val> multiply(std::span<const Val> accumulators, Val stage, bool first);
+  std::vector<Val> multiply(const Term& term, std::span<const Val> accumulators, Val stage, bool first);
   /// The piece's sums with those over a stage added.
-  std::vector<Val> add_piece(const Piece& piece, Val stage, std::span<const Val> sums);
+  std::vector<Val> add_piece(const Term& term, const Piece& piece, Val stage, std::span<const Val> sums);
   std::vector<Val> wait(std::span<const Val> accumulators);
-  Flight run_direct(Sm90Turn turn, Val blocks);
-  Flight run_promoted(Sm90Turn turn, Val blocks);
+  /// `flight` with the blocks of `term` behind it; directly, from block `begin` on.
+  Flight direct(const Term& term, const Flight& flight, int begin);
+  Flight promoted(const Term& term, const Flight& flight);
 
   Sm90Context& c_;
   NvptxBuilder& b_;
-  Val a_descriptor_, b_descriptor_;
+  std::vector<Term> terms_;
+  Val a_address_, b_address_;  ///< I32, of the consumer's part of stage 0
+  std::string failure_;
 };
 
 }  // namespace coda

@@ -1,11 +1,14 @@
 #include "compiler/codegen/sm90_plan.h"
 
+#include <algorithm>
+
 #include "compiler/codegen/sm90_probe.h"
 
 namespace coda {
 namespace {
 
 constexpr uint32_t kBlock = 64;
+constexpr size_t kMostMaps = 64;  // that a kernel image holds
 
 uint32_t depth_in_box(const EpilogueProgram& epilogue) {
   return static_cast<uint32_t>(kSm90RowBytes / sm90_element_bytes(epilogue));
@@ -20,15 +23,27 @@ TensorMapSpec base_map(const EpilogueProgram& epilogue, const GemmOperand& opera
     map.offset_axis = operand.outer_axes.back();
     map.offset = start;
   }
-  if (operand.outer_axes.size() > 1) map.collapsed = operand.outer_axes;
+  if (operand.outer_axes.size() > 1) map.collapsed.push_back(operand.outer_axes);
+  if (!operand.outer_depth_axes.empty()) {
+    map.collapsed.push_back(operand.outer_depth_axes);
+    map.collapsed.back().push_back(operand.depth_axis);
+  }
   return map;
 }
 
-int add_plain(KernelImage& image, const EpilogueProgram& epilogue, const GemmOperand& operand, const Dim& start,
-              const Dim& count, uint32_t rows_in_box) {
+/// The batch's axes, one a step of the box each.
+void add_batch(TensorMapSpec& map, const EpilogueProgram& epilogue, const GemmOperand& operand) {
+  const Param& param = epilogue.program.params[static_cast<size_t>(operand.param)];
+  for (auto axis = operand.batch_axes.rbegin(); axis != operand.batch_axes.rend(); ++axis) {
+    map.axes.push_back({param.dims[static_cast<size_t>(*axis)].extent, 1, *axis, 1, 1});
+  }
+}
+
+int add_plain(KernelImage& image, const EpilogueProgram& epilogue, const GemmOperand& operand, const Dim& extent,
+              const Dim& start, const Dim& count, uint32_t rows_in_box) {
   TensorMapSpec map = base_map(epilogue, operand, start);
   const TensorMapAxis outer{count, 1, operand.outer_axes.back(), 1, 0};
-  const TensorMapAxis depth{epilogue.depth, 1, operand.depth_axis, 1, depth_in_box(epilogue)};
+  const TensorMapAxis depth{extent, 1, operand.depth_axis, 1, depth_in_box(epilogue)};
   if (sm90_depth_major(epilogue, operand)) {
     map.axes = {depth, outer};
     map.axes[1].box = rows_in_box;
@@ -36,17 +51,18 @@ int add_plain(KernelImage& image, const EpilogueProgram& epilogue, const GemmOpe
     map.axes = {outer, depth};
     map.axes[0].box = kBlock;
   }
+  add_batch(map, epilogue, operand);
   image.tensor_maps.push_back(map);
   return static_cast<int>(image.tensor_maps.size()) - 1;
 }
 
 /// Rows in groups of 4*width: shared row e + 2q + 8w holds row e + 2w + width*q of the group.
-int add_permuted(KernelImage& image, const EpilogueProgram& epilogue, const GemmOperand& operand, const Dim& start,
-                 const Dim& count, int width, int rows_in_box) {
+int add_permuted(KernelImage& image, const EpilogueProgram& epilogue, const GemmOperand& operand, const Dim& extent,
+                 const Dim& start, const Dim& count, int width, int rows_in_box) {
   TensorMapSpec map = base_map(epilogue, operand, start);
   const int axis = operand.outer_axes.back();
   map.axes = {
-      {epilogue.depth, 1, operand.depth_axis, 1, depth_in_box(epilogue)},
+      {extent, 1, operand.depth_axis, 1, depth_in_box(epilogue)},
       {Dim(2), 1, axis, 1, 2},
       {Dim(4), 1, axis, width, 4},
       {Dim(width / 2), 1, axis, 2, static_cast<uint32_t>(width / 2)},
@@ -58,6 +74,13 @@ int add_permuted(KernelImage& image, const EpilogueProgram& epilogue, const Gemm
 
 }  // namespace
 
+Sm90TermPlan Sm90Plan::term(size_t index) const {
+  if (index < earlier.size()) return earlier[index];
+  Sm90TermPlan last{a_depth_major, b_depth_major, a_map, {}};
+  for (const Sm90RegionPlan& region : regions) last.regions.push_back({region.plain_maps, region.permuted_maps});
+  return last;
+}
+
 Dim sm90_rows(const EpilogueProgram& epilogue) {
   Dim rows(1);
   for (const NamedDim& dim : epilogue.rows) rows = rows * dim.extent;
@@ -66,15 +89,33 @@ Dim sm90_rows(const EpilogueProgram& epilogue) {
 
 std::string make_sm90_plan(const EpilogueProgram& epilogue, const Sm90Schedule& schedule, Sm90Plan& plan,
                            KernelImage& image) {
+  constexpr size_t kMostBatchAxes = 3;  // beside rows and depth, in maps of five axes
   plan.schedule = schedule;
-  plan.a_depth_major = sm90_depth_major(epilogue, epilogue.a);
-  plan.b_depth_major = sm90_depth_major(epilogue, epilogue.b);
+  const auto depth_major = [&](const GemmOperand& operand) { return sm90_depth_major(epilogue, operand); };
+  plan.a_depth_major = depth_major(epilogue.a);
+  plan.b_depth_major = depth_major(epilogue.b);
   plan.a_type = epilogue.operand_dtype(epilogue.a);
   plan.b_type = epilogue.operand_dtype(epilogue.b);
-  const Dim rows = sm90_rows(epilogue);
-  plan.a_map = add_plain(image, epilogue, epilogue.a, Dim(0), rows, static_cast<uint32_t>(schedule.tile_m));
+  if (schedule.split > 1 && (!epilogue.earlier.empty() || epilogue.batch > 0)) {
+    return "the depth of several products, or of a batch of them, split among CTAs";
+  }
+  bool permutes = epilogue.batch == 0;
+  for (const GemmTerm& term : epilogue.terms()) {
+    permutes = permutes && depth_major(term.b);
+    if (std::max(term.a.batch_axes.size(), term.b.batch_axes.size()) > kMostBatchAxes) {
+      return "a batch of more than " + std::to_string(kMostBatchAxes) + " dimensions";
+    }
+  }
+  const Dim rows = sm90_rows(epilogue), in_batch = epilogue.rows_in_batch();
+  const auto map_a = [&](const GemmOperand& a, const Dim& depth) {
+    return add_plain(image, epilogue, a, depth, Dim(0), in_batch, static_cast<uint32_t>(schedule.tile_m));
+  };
+  plan.a_map = map_a(epilogue.a, epilogue.depth);
+  for (const GemmTerm& term : epilogue.earlier) {
+    plan.earlier.push_back({depth_major(term.a), depth_major(term.b), map_a(term.a, term.depth), {}});
+  }
   // Only rows of contiguous depth can be brought in another order.
-  const int widest = plan.b_depth_major ? 8 : 2;
+  const int widest = permutes ? 8 : 2;
   for (size_t r = 0; r < epilogue.regions.size(); ++r) {
     const Region& region = epilogue.regions[r];
     Sm90RegionPlan way;
@@ -84,14 +125,26 @@ std::string make_sm90_plan(const EpilogueProgram& epilogue, const Sm90Schedule& 
         choose_column_width(epilogue, static_cast<int>(r), rows, plan.row_slots(), widest, schedule.cluster, way);
     if (!failure.empty()) return failure;
     const int piece = way.piece(schedule.cluster);
-    for (const Dim& start : region.segments) {
-      const uint32_t box = way.width > 2 ? 2 : static_cast<uint32_t>(piece);
-      way.plain_maps.push_back(add_plain(image, epilogue, epilogue.b, start, region.extent, box));
-      if (way.width > 2) {
-        way.permuted_maps.push_back(add_permuted(image, epilogue, epilogue.b, start, region.extent, way.width, piece));
+    const auto map_b = [&](const GemmOperand& b, const Dim& depth) {
+      Sm90TermPlan::Maps maps;
+      for (const Dim& start : region.segments) {
+        const uint32_t box = way.width > 2 ? 2 : static_cast<uint32_t>(piece);
+        maps.plain.push_back(add_plain(image, epilogue, b, depth, start, region.extent, box));
+        if (way.width <= 2) continue;
+        maps.permuted.push_back(add_permuted(image, epilogue, b, depth, start, region.extent, way.width, piece));
       }
+      return maps;
+    };
+    const Sm90TermPlan::Maps last = map_b(epilogue.b, epilogue.depth);
+    way.plain_maps = last.plain;
+    way.permuted_maps = last.permuted;
+    for (size_t t = 0; t < epilogue.earlier.size(); ++t) {
+      plan.earlier[t].regions.push_back(map_b(epilogue.earlier[t].b, epilogue.earlier[t].depth));
     }
     plan.regions.push_back(way);
+  }
+  if (image.tensor_maps.size() > kMostMaps) {
+    return std::to_string(image.tensor_maps.size()) + " pieces of operands, more than " + std::to_string(kMostMaps);
   }
   return "";
 }

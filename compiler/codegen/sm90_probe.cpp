@@ -74,6 +74,7 @@ class ProbeHooks final : public EvalHooks {
     reduce(request, env, 0);
     return emitter_.fresh();
   }
+  bool is_whole(const Statistic&) override { return false; }
   Val statistic(const Statistic&, const Env&, Val) override {
     fail("a finished statistic in a tile");
     return emitter_.fresh();

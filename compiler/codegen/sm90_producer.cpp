@@ -64,9 +64,21 @@ class TensorProducer {
       pairs = b_.op(IntOp::Umin, pairs, region.step / 2);
       bytes = b_.add(b_.mul(pairs, 2 * kRowBytes * region.segments), s_.a_bytes());
     }
+    const std::vector<GemmTerm> terms = c_.epilogue.terms();
+    for (size_t t = 0; t < terms.size(); ++t) {
+      term_ = c_.plan.term(t);
+      a_batch_ = sm90_batch_digits(c_, terms[t].a, tile.batch);
+      b_batch_ = sm90_batch_digits(c_, terms[t].b, tile.batch);
+      turn = term_blocks(r, tile, turn, terms.size() == 1 ? tile.blocks : c_.term_blocks[t], bytes, ragged);
+    }
+    return {turn.stage, turn.parity};
+  }
+
+  /// The k-blocks of one product.
+  Sm90Turn term_blocks(int r, const Sm90Tile& tile, const Sm90Turn& turn, Val count, Val bytes, bool ragged) {
     const Val initial[] = {b_.i32(0), turn.stage, turn.parity};
     std::vector<Val> after = b_.loop(
-        "k", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], tile.blocks); },
+        "k", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], count); },
         [&](std::span<const Val> v) {
           const Sm90Turn now{v[1], v[2]};
           c_.ring.wait_empty(now);
@@ -74,7 +86,7 @@ class TensorProducer {
           gpu::mbarrier_expect(b_, barrier_, bytes);
           Val base = c_.ring.base(now.stage);
           Val depth = b_.mul(b_.add(v[0], tile.first_block), c_.plan.tile_k());
-          load_a(base, depth, tile.row);
+          load_a(base, depth, tile.row_in_batch);
           load_b(r, b_.offset(base, s_.a_bytes()), depth, tile.column, ragged);
           const Sm90Turn next = c_.ring.next(now);
           return std::vector<Val>{b_.add(v[0], 1), next.stage, next.parity};
@@ -83,13 +95,16 @@ class TensorProducer {
   }
 
   void copy(Val to, Val map, std::initializer_list<Val> at, bool multicast) {
-    gpu::tensor_load(b_, to, barrier_, map, std::span<const Val>(at.begin(), at.size()),
+    std::vector<Val> coordinates(at);
+    const std::vector<Val>& batch = multicast ? b_batch_ : a_batch_;  // B is what may be multicast
+    coordinates.insert(coordinates.end(), batch.begin(), batch.end());
+    gpu::tensor_load(b_, to, barrier_, map, coordinates,
                      multicast && s_.cluster > 1 ? std::optional<int>((1 << s_.cluster) - 1) : std::nullopt);
   }
 
   void load_a(Val to, Val depth, Val row) {
-    Val map = b_.tensor_map(c_.plan.a_map);
-    if (c_.plan.a_depth_major) {
+    Val map = b_.tensor_map(term_.a_map);
+    if (term_.a_depth_major) {
       copy(to, map, {depth, row}, false);
       return;
     }
@@ -102,14 +117,15 @@ class TensorProducer {
   /// part of each.
   void load_b(int r, Val to, Val depth, Val column, bool ragged) {
     const Sm90RegionPlan& region = c_.plan.regions[static_cast<size_t>(r)];
+    const Sm90TermPlan::Maps& maps = term_.regions[static_cast<size_t>(r)];
     Val rank = c_.tiles.rank();
     if (region.whole_segments(s_.cluster)) {
       const int each = region.segments / s_.cluster;
       Val mine = b_.offset(to, b_.mul(rank, each * region.step * kRowBytes));
       for (int i = 0; i < each; ++i) {
         Val destination = b_.offset(mine, i * region.step * kRowBytes);
-        Val plain = segment_map(region.plain_maps, i, each);
-        Val permuted = region.width > 2 ? segment_map(region.permuted_maps, i, each) : Val{};
+        Val plain = segment_map(maps.plain, i, each);
+        Val permuted = region.width > 2 ? segment_map(maps.permuted, i, each) : Val{};
         load_rows(r, destination, plain, permuted, depth, column, region.step, ragged);
       }
       return;
@@ -118,9 +134,9 @@ class TensorProducer {
     Val start = s_.cluster > 1 ? b_.add(column, b_.mul(rank, rows)) : column;
     Val mine = s_.cluster > 1 ? b_.offset(to, b_.mul(rank, rows * kRowBytes)) : to;
     for (int i = 0; i < region.segments; ++i) {
-      Val permuted = region.width > 2 ? b_.tensor_map(region.permuted_maps[static_cast<size_t>(i)]) : Val{};
-      load_rows(r, b_.offset(mine, i * region.step * kRowBytes),
-                b_.tensor_map(region.plain_maps[static_cast<size_t>(i)]), permuted, depth, start, rows, ragged);
+      Val permuted = region.width > 2 ? b_.tensor_map(maps.permuted[static_cast<size_t>(i)]) : Val{};
+      load_rows(r, b_.offset(mine, i * region.step * kRowBytes), b_.tensor_map(maps.plain[static_cast<size_t>(i)]),
+                permuted, depth, start, rows, ragged);
     }
   }
 
@@ -136,7 +152,7 @@ class TensorProducer {
 
   void load_rows(int r, Val to, Val plain, Val permuted, Val depth, Val start, int rows, bool ragged) {
     const Sm90RegionPlan& region = c_.plan.regions[static_cast<size_t>(r)];
-    if (!c_.plan.b_depth_major) {
+    if (!term_.b_depth_major) {
       for (int i = 0; i < rows / kBlock; ++i) {
         copy(b_.offset(to, i * kBlock * kRowBytes), plain, {b_.add(start, i * kBlock), depth}, true);
       }
@@ -173,13 +189,36 @@ class TensorProducer {
   NvptxBuilder& b_;
   const Sm90Schedule& s_;
   Val barrier_;
+  Sm90TermPlan term_;                   ///< of the product whose blocks are copied
+  std::vector<Val> a_batch_, b_batch_;  ///< coordinates of its batch axes
 };
 
 }  // namespace
 
+std::vector<Val> sm90_batch_digits(Sm90Context& context, const GemmOperand& operand, Val batch) {
+  NvptxBuilder& b = context.b;
+  const Param& param = context.epilogue.program.params[static_cast<size_t>(operand.param)];
+  std::vector<Val> digits;
+  Val rest = batch;
+  for (size_t i = operand.batch_axes.size(); i-- > 0;) {
+    if (i == 0) {
+      digits.push_back(rest);
+      break;
+    }
+    Val extent = context.arguments.extent32(param.dims[static_cast<size_t>(operand.batch_axes[i])].extent);
+    Val above = b.op(IntOp::Udiv, rest, extent);
+    digits.push_back(b.sub(rest, b.mul(above, extent)));
+    rest = above;
+  }
+  return digits;
+}
+
 Val sm90_tensor_maps_usable(Sm90Context& context) {
   NvptxBuilder& b = context.b;
-  Val usable = context.arguments.tensor_map_ok(context.plan.a_map);
+  Val usable = b.i1(true);
+  for (size_t t = 0; t <= context.plan.earlier.size(); ++t) {
+    usable = b.both(usable, context.arguments.tensor_map_ok(context.plan.term(t).a_map));
+  }
   for (size_t r = 0; r < context.plan.regions.size(); ++r) {
     const Sm90RegionPlan& region = context.plan.regions[r];
     Val extent = context.arguments.extent32(context.epilogue.regions[r].extent);
@@ -187,8 +226,11 @@ Val sm90_tensor_maps_usable(Sm90Context& context) {
     const auto need = [&](int map, Val unless) {
       usable = b.both(usable, b.op(IntOp::Or, context.arguments.tensor_map_ok(map), unless));
     };
-    for (int map : region.plain_maps) need(map, none);
-    for (int map : region.permuted_maps) need(map, no_group);
+    for (size_t t = 0; t <= context.plan.earlier.size(); ++t) {
+      const Sm90TermPlan::Maps maps = context.plan.term(t).regions[r];
+      for (int map : maps.plain) need(map, none);
+      for (int map : maps.permuted) need(map, no_group);
+    }
   }
   return usable;
 }

@@ -7,6 +7,9 @@
 
 namespace coda {
 
+/// Digits of the tile's batch along the operand's batch axes: I32, innermost first.
+std::vector<Val> sm90_batch_digits(Sm90Context& context, const GemmOperand& operand, Val batch);
+
 /// I1, uniform over the grid: every tensor map that tiles need could be encoded.
 Val sm90_tensor_maps_usable(Sm90Context& context);
 /// By one thread.

@@ -18,7 +18,7 @@ Sm90Region::Sm90Region(Sm90Context& c, NvptxNumbers& number_emitter, int r, cons
   Val warp = b.op(IntOp::Lshr, c.thread_in_wg, 5);
   Val in_warp = b.add(b.op(IntOp::Shl, warp, 4), b.op(IntOp::Lshr, lane, 2));
   first_row = b.add(b.add(tile.row, b.mul(c.share, c.plan.schedule.rows_per_consumer())), in_warp);
-  Val rows = c.arguments.extent32(c.rows), end = rows;
+  Val rows = tile.row_end, end = rows;
   // A tile of fewer rows than an instruction's: the next tile has the others.
   if (c.plan.schedule.tile_m < kSm90InstructionRows)
     end = b.op(IntOp::Umin, rows, b.add(tile.row, c.plan.schedule.tile_m));

@@ -65,7 +65,10 @@ Sm90TileDemand sm90_tile_demand(const EpilogueProgram& epilogue) {
     const int64_t segments = static_cast<int64_t>(region.segments.size());
     demand.segment_max = std::max(demand.segment_max, segments);
     // A segment's part of the tile is whole granules and whole 8-column blocks of the fragment.
-    demand.multiple = std::lcm(demand.multiple, segments * std::lcm<int64_t>(8, region.granule));
+    const auto extent = region.extent.constant();
+    const bool whole = extent && *extent <= region.granule;  // one granule, which needs no other to follow it
+    const int64_t columns = whole ? (*extent + 7) / 8 * 8 : std::lcm<int64_t>(8, region.granule);
+    demand.multiple = std::lcm(demand.multiple, segments * std::max<int64_t>(columns, 8));
   }
   return demand;
 }
@@ -87,7 +90,9 @@ void settle_depth(Sm90Schedule& schedule, const EpilogueProgram& epilogue) {
 std::optional<Sm90Schedule> fit_sm90_schedule(Sm90Schedule schedule, const EpilogueProgram& epilogue) {
   const Sm90TileDemand demand = sm90_tile_demand(epilogue);
   // N-major B comes in blocks of 64 columns; a multicast slice is whole rows of 8.
-  const bool n_major = !sm90_depth_major(epilogue, epilogue.b);
+  const std::vector<GemmTerm> terms = epilogue.terms();
+  const bool n_major = std::any_of(terms.begin(), terms.end(),
+                                   [&](const GemmTerm& term) { return !sm90_depth_major(epilogue, term.b); });
   const int64_t block = n_major ? 64 * demand.segment_max : 8 * schedule.cluster;
   const int64_t multiple = std::lcm(demand.multiple, block);
   const int wanted = schedule.tile_n;

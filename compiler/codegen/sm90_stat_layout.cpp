@@ -40,11 +40,13 @@ Sm90StatLayout make_sm90_stat_layout(const EpilogueProgram& epilogue, const Sm90
                                      KernelImage& image) {
   Sm90StatLayout layout;
   const Sm90Schedule& s = plan.schedule;
+  // Of a batch each product has ragged panels of its own.
+  const Dim panel_rows = epilogue.batch > 0 ? rows + epilogue.batches() * Dim(s.tile_m * s.cluster) : rows;
   for (const Statistic& statistic : epilogue.statistics) {
     std::vector<int> buffers;
     for (const Statistic::Part& part : statistic.parts) {
       WorkspaceSpec spec;
-      spec.rows = rows;
+      spec.rows = statistic.scope == StatScope::Row ? rows : panel_rows;
       spec.columns = epilogue.regions[static_cast<size_t>(part.region)].extent;
       spec.tile_rows = statistic.scope == StatScope::Row ? 1 : s.rows_per_consumer();
       spec.tile_columns =
@@ -57,7 +59,7 @@ Sm90StatLayout make_sm90_stat_layout(const EpilogueProgram& epilogue, const Sm90
   // Whole clusters of row tiles arrive, also where their rows lie beyond the last one.
   if (uses_scope(epilogue, StatScope::Row)) {
     WorkspaceSpec spec;
-    spec.rows = rows;
+    spec.rows = panel_rows;
     spec.columns = Dim(1);
     spec.tile_rows = s.tile_m * s.cluster;
     spec.tile_columns = 1;

@@ -12,8 +12,21 @@ constexpr int kWarps = 4;
 }  // namespace
 
 Val sm90_panel(Sm90Context& context, const Sm90Tile& tile) {
-  const int rows = context.plan.schedule.rows_per_consumer();
-  return context.b.add(context.b.op(IntOp::Udiv, tile.row, rows), context.share);
+  return context.b.add(context.b.mul(tile.panel, context.plan.schedule.sharers()), context.share);
+}
+
+Val sm90_panel_counts(Sm90Context& context, const Sm90Tile& tile) {
+  NvptxBuilder& b = context.b;
+  if (context.epilogue.batch > 0) return b.i1(true);
+  Val first = b.add(tile.row, b.mul(context.share, context.plan.schedule.rows_per_consumer()));
+  return b.test(IntTest::Ult, first, tile.row_end);
+}
+
+Val sm90_panel_count(Sm90Context& context) {
+  NvptxBuilder& b = context.b;
+  const Sm90Schedule& s = context.plan.schedule;
+  if (context.epilogue.batch > 0) return b.mul(context.tiles.row_panels(), s.sharers());
+  return b.ceil_div(context.arguments.extent32(context.rows), s.rows_per_consumer());
 }
 
 Sm90Statistics::Sm90Statistics(Sm90Region& region, const Sm90StatLayout& layout, Val scratch)
@@ -170,8 +183,7 @@ void Sm90Statistics::write_columns(const Active& active) {
   Val barrier = c.consumer_barrier();
   Val extent = c.arguments.extent(r_.region.extent);
   Val panel = b_.convert(sm90_panel(c, r_.tile), Ty::I64);
-  Val panel_inside = b_.test(IntTest::Ult, b_.add(r_.tile.row, b_.mul(c.share, c.plan.schedule.rows_per_consumer())),
-                             c.arguments.extent32(c.rows));
+  Val panel_inside = sm90_panel_counts(c, r_.tile);
   gpu::named_barrier(b_, barrier, kWarpgroup);
   const Val initial[] = {c.thread_in_wg};
   b_.loop(
@@ -221,9 +233,7 @@ void Sm90Statistics::write_all(const Active& active) {
     }
     reduction.emit_combine(e_, total.word, other.word);
   }
-  Val first = b_.add(r_.tile.row, b_.mul(c.share, c.plan.schedule.rows_per_consumer()));
-  Val writes =
-      b_.both(b_.test(IntTest::Eq, c.thread_in_wg, 0), b_.test(IntTest::Ult, first, c.arguments.extent32(c.rows)));
+  Val writes = b_.both(b_.test(IntTest::Eq, c.thread_in_wg, 0), sm90_panel_counts(c, r_.tile));
   Val tiles = c.tiles.region_columns(r_.index);
   Val index = b_.add(b_.mul(sm90_panel(c, r_.tile), tiles), r_.tile.column_in_region);
   Val start = b_.mul(b_.convert(index, Ty::I64), int64_t{kWordBytes} * reduction.state_size);

@@ -10,7 +10,9 @@ void Sm90Tiles::prepare(const Dim& rows, Val depth_blocks) {
   rank_ = clustered ? gpu::special_register(b_, "cluster.ctarank") : b_.i32(0);
   first_ = gpu::special_register(b_, clustered ? "clusterid.x" : "ctaid.x");
   step_ = gpu::special_register(b_, clustered ? "nclusterid.x" : "nctaid.x");
-  panels_ = b_.ceil_div(arguments_.extent32(rows), s.tile_m * s.cluster);
+  batch_rows_ = arguments_.extent32(epilogue_.batch > 0 ? epilogue_.rows_in_batch() : rows);
+  panels_ = batch_panels_ = b_.ceil_div(batch_rows_, s.tile_m * s.cluster);
+  if (epilogue_.batch > 0) panels_ = b_.mul(batch_panels_, arguments_.extent32(epilogue_.batches()));
   row_panels_ = b_.mul(panels_, s.cluster);
   columns_ = b_.i32(0);
   for (size_t r = 0; r < plan_.regions.size(); ++r) {
@@ -44,9 +46,17 @@ Sm90Tile Sm90Tiles::at(Val number) {
   Val height = b_.op(IntOp::Umin, b_.sub(panels_, first_panel), s.group_m);
   Val column = b_.op(IntOp::Udiv, inside, height);
   Val panel = b_.add(first_panel, b_.sub(inside, b_.mul(column, height)));
-  if (s.cluster > 1) panel = b_.add(b_.mul(panel, s.cluster), rank_);
-
-  tile.row = b_.mul(panel, s.tile_m);
+  tile.batch = epilogue_.batch > 0 ? b_.op(IntOp::Udiv, panel, batch_panels_) : b_.i32(0);
+  Val in_batch = epilogue_.batch > 0 ? b_.sub(panel, b_.mul(tile.batch, batch_panels_)) : panel;
+  const auto of_cta = [&](Val number) { return s.cluster > 1 ? b_.add(b_.mul(number, s.cluster), rank_) : number; };
+  tile.panel = of_cta(panel);
+  tile.row = tile.row_in_batch = b_.mul(of_cta(in_batch), s.tile_m);
+  tile.row_end = batch_rows_;
+  if (epilogue_.batch > 0) {
+    Val start = b_.mul(tile.batch, batch_rows_);
+    tile.row = b_.add(start, tile.row);
+    tile.row_end = b_.add(start, batch_rows_);
+  }
   tile.column_index = column;
   tile.region = b_.i32(0);
   Val local = column, step = b_.i32(plan_.regions[0].step), start = b_.i32(0);

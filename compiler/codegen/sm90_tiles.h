@@ -13,6 +13,10 @@ namespace coda {
 
 struct Sm90Tile {
   Val row;               ///< I32, first row of this CTA's tile
+  Val row_end;           ///< I32, behind the last row of its batch (of all, if there is none)
+  Val batch;             ///< I32, which product of a batch
+  Val row_in_batch;      ///< I32, first row, counted in its batch
+  Val panel;             ///< I32, number of the CTA's rows over all batches; of those that reach beyond M too
   Val region;            ///< I32
   Val column;            ///< I32, first column in the region's coordinate
   Val column_index;      ///< I32, number of the tile's column over all regions
@@ -37,7 +41,7 @@ class Sm90Tiles {
   Val rank() const { return rank_; }        ///< of this CTA in its cluster
   Val columns() const { return columns_; }  ///< tiles across all regions
   Val region_columns(int region) const { return counts_[static_cast<size_t>(region)]; }
-  Val row_panels() const { return row_panels_; }  ///< CTA tiles along M, whole clusters
+  Val row_panels() const { return row_panels_; }  ///< CTA tiles along M, whole clusters, over all batches
   Sm90Tile at(Val number);
 
  private:
@@ -46,6 +50,7 @@ class Sm90Tiles {
   const Sm90Plan& plan_;
   const EpilogueProgram& epilogue_;
   Val first_, step_, total_, rank_, columns_, panels_, row_panels_, depth_blocks_, parts_;
+  Val batch_rows_, batch_panels_;  ///< of one batch
   std::vector<Val> counts_;
 };
 

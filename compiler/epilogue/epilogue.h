@@ -20,6 +20,18 @@ struct GemmOperand {
   int param = -1;
   std::vector<int> outer_axes;  ///< axes of the param that form the GEMM's rows (A) or columns (B), outermost first
   int depth_axis = -1;          ///< axis of the summed dimension
+  std::vector<int> batch_axes;  ///< axes that both operands have, outermost first
+  /// Axes of the summed dimension outside `depth_axis`, outermost first: the depth is their mixed-radix number.
+  std::vector<int> outer_depth_axes;
+};
+
+/// One product of several that are summed in the accumulator.
+struct GemmTerm {
+  GemmOperand a, b;
+  Dim depth;
+  /// A scalar, in terms of parameters: what the sum of this product and those before it is multiplied by, before the
+  /// next product is added. kNoNode: 1.
+  NodeId scale = kNoNode;
 };
 
 /// The GEMM's columns are visited region by region. A region has column coordinates c in [0, extent) and one or more
@@ -94,12 +106,14 @@ struct FinishStore {
 /// scope Row may use them; a reduction below them that is no statistic is done within an element. No rows: there is one
 /// row.
 struct EpilogueProgram {
-  Program program;               ///< params and facts as declared; `graph` holds the lowered nodes used below
-  NodeId accumulator = kNoNode;  ///< Contract of the two operands, dimensions rows and `column`; kNoNode
-  GemmOperand a, b;
-  std::vector<NamedDim> rows;  ///< outermost first; usually one. The row coordinate is their mixed-radix number
-  NamedDim column;             ///< the GEMM's N
-  Dim depth;                   ///< the GEMM's K
+  Program program;                ///< params and facts as declared; `graph` holds the lowered nodes used below
+  NodeId accumulator = kNoNode;   ///< the sum of the products, dimensions rows and `column`; kNoNode
+  GemmOperand a, b;               ///< of the only product, or of the last one
+  std::vector<GemmTerm> earlier;  ///< products that are summed first
+  std::vector<NamedDim> rows;     ///< outermost first; usually one. The row coordinate is their mixed-radix number
+  int batch = 0;                  ///< so many of `rows` are dimensions of both operands: a product for each
+  NamedDim column;                ///< the GEMM's N
+  Dim depth;                      ///< the GEMM's K, of the last product
   std::vector<Region> regions;
   std::vector<Store> stores;
   std::vector<Statistic> statistics;
@@ -110,6 +124,10 @@ struct EpilogueProgram {
   DType operand_dtype(const GemmOperand& operand) const {
     return program.params[static_cast<size_t>(operand.param)].dtype;
   }
+  std::vector<GemmTerm> terms() const;  ///< all products, in order; the last one's scale is kNoNode
+  Dim total_depth() const;              ///< of all products
+  Dim batches() const;                  ///< number of products of each term
+  Dim rows_in_batch() const;            ///< of one product; times batches() it is all rows
 };
 
 /// Lowers a `kernel` after elaboration. Structural extents (head sizes, groups) must be bound: each unbound one is

@@ -7,6 +7,7 @@
 #include "compiler/epilogue/finish.h"
 #include "compiler/epilogue/inout.h"
 #include "compiler/epilogue/normalise.h"
+#include "compiler/epilogue/product_sums.h"
 #include "compiler/epilogue/refusals.h"
 #include "compiler/epilogue/rowwise.h"
 #include "dsl/diagnostics.h"
@@ -16,21 +17,33 @@ namespace coda {
 namespace {
 
 /// The GEMMs that an output still uses: a moved index map leaves no second contraction behind, but a rewritten part
-/// may.
+/// may. Products that are summed in one accumulator are one.
 std::vector<GemmCandidate> used_gemms(const Graph& graph, const Normaliser& normaliser,
                                       const std::vector<NodeId>& values) {
+  std::set<NodeId> candidates, seen;
+  for (const auto& gemm : normaliser.gemms()) candidates.insert(gemm.node);
+  std::vector<NodeId> stack = values;
+  while (!stack.empty()) {
+    const NodeId id = stack.back();
+    stack.pop_back();
+    if (!seen.insert(id).second || candidates.contains(id)) continue;
+    stack.insert(stack.end(), graph[id].args.begin(), graph[id].args.end());
+  }
   std::vector<GemmCandidate> used;
   for (const auto& gemm : normaliser.gemms()) {
-    UseCollector collector(graph, gemm.node);
-    const bool needed =
-        std::any_of(values.begin(), values.end(), [&](NodeId v) { return collector.uses_accumulator(v); });
-    if (gemm.node != kNoNode && needed) used.push_back(gemm);
+    if (gemm.node != kNoNode && seen.contains(gemm.node)) used.push_back(gemm);
   }
   return used;
 }
 
 void report_several(const Program& program, const Graph& graph, const std::vector<GemmCandidate>& gemms,
-                    Diagnostics& diagnostics) {
+                    const std::optional<ProductSumObstacle>& obstacle, Diagnostics& diagnostics) {
+  if (obstacle) {
+    diagnostics.report(DiagId::E0308, own_span(program, obstacle->span, program.span),
+                       {describe(program, graph, obstacle->first), describe(program, graph, obstacle->second),
+                        obstacle->reason, obstacle->way_out});
+    return;
+  }
   auto& diagnostic = diagnostics.report(DiagId::E0302, own_span(program, graph[gemms[1].node].span, program.span),
                                         {program.name, std::to_string(gemms.size())});
   for (const auto& gemm : gemms) {
@@ -97,7 +110,7 @@ class Lowerer {
     const std::vector<GemmCandidate> gemms = used_gemms(graph, normaliser, values);
     if (gemms.empty()) return lower_rowwise(source_, values, reindexer, facts_, out_, diagnostics_);
     if (gemms.size() > 1) {
-      report_several(source_, graph, gemms, diagnostics_);
+      report_several(source_, graph, gemms, normaliser.obstacle(), diagnostics_);
       return false;
     }
     if (!no_gemm_of_tile(source_, graph, gemms[0], values, diagnostics_)) return false;
@@ -120,6 +133,8 @@ class Lowerer {
     out_.accumulator = roles.accumulator;
     out_.a = roles.a;
     out_.b = roles.b;
+    out_.earlier = roles.earlier;
+    out_.batch = roles.batch;
     out_.rows = roles.rows;
     out_.column = roles.column;
     out_.depth = roles.depth.extent;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/epilogue/describe.h"
+#include "compiler/epilogue/product_sums.h"
 #include "dsl/diagnostics.h"
 
 namespace coda {
@@ -24,6 +25,17 @@ std::vector<NamedDim> minus(const std::vector<NamedDim>& dims, const std::vector
 }
 
 }  // namespace
+
+Normaliser::Normaliser(const Program& program, Graph& graph, Reindexer& reindexer, Diagnostics& diagnostics)
+    : program_(program),
+      source_(program.graph),
+      graph_(graph),
+      reindexer_(reindexer),
+      diagnostics_(diagnostics),
+      sums_(std::make_unique<ProductSums>(program, graph, reindexer, gemms_)) {}
+Normaliser::~Normaliser() = default;
+
+const std::optional<ProductSumObstacle>& Normaliser::obstacle() const { return sums_->obstacle(); }
 
 AffineMap Normaliser::bound(const AffineMap& map) const {
   AffineMap result{.offset = map.offset.substitute(program_.bound), .terms = {}};
@@ -71,7 +83,7 @@ NodeId Normaliser::convert(const Node& node) {
     case NodeKind::Contract:
       return contract(std::move(args), std::move(over), node.span);
     case NodeKind::Sum:
-      return graph_.sum(std::move(args), node.coefficients, node.span);
+      return sum(node, std::move(args));
     case NodeKind::Apply:
       return graph_.apply(node.op, std::move(args), node.span);
     case NodeKind::View:
@@ -99,6 +111,17 @@ NodeId Normaliser::gather(const Node& node, NodeId argument, NodeId index) {
   const NodeId zero = graph_.constant(0, graph_[argument].num_class);
   const NodeId chosen = graph_.apply(find_op("select"), {hit, argument, zero}, node.span);
   return graph_.contract({chosen}, {dim}, node.span);
+}
+
+NodeId Normaliser::sum(const Node& node, std::vector<NodeId> args) {
+  const NodeId plain = graph_.sum(std::move(args), node.coefficients, node.span);
+  if (gemms_.size() < 2 || graph_[plain].kind != NodeKind::Sum) return plain;
+  const auto joined = sums_->join(plain);
+  if (!joined) return plain;
+  uses_gemm_.clear();
+  log("sum in the accumulator",
+      describe(program_, graph_, plain) + ": the products share the accumulator, one after the other", node.span);
+  return *joined;
 }
 
 NodeId Normaliser::contract(std::vector<NodeId> args, std::vector<NamedDim> over, Span span) {
@@ -155,6 +178,31 @@ void Normaliser::take_apart(NodeId factor, const std::vector<NamedDim>& over, st
   }
 }
 
+/// Several summed dimensions as one: the operands then have it in the place of all of them. No name if an operand lacks
+/// one.
+NamedDim Normaliser::join_depth(const std::vector<NamedDim>& over, NodeId (&operands)[2]) {
+  if (over.size() == 1) return over[0];
+  for (const NodeId operand : operands) {
+    if (!minus(over, graph_[operand].dims).empty()) return {};
+  }
+  // In the first operand's order in memory, as far as its own names say.
+  NodeId leaf = operands[0];
+  while (!graph_[leaf].args.empty()) leaf = graph_[leaf].args[0];
+  std::vector<NamedDim> order;
+  for (const NamedDim& dim : program_.params[static_cast<size_t>(graph_[leaf].param)].dims) {
+    if (std::find(over.begin(), over.end(), dim) != over.end()) order.push_back(bound(dim));
+  }
+  if (order.size() != over.size()) order = over;
+  std::string name;
+  for (const NamedDim& dim : order) name += (name.empty() ? "" : "*") + dim.name;
+  const auto known = joined_depths_.find(name);
+  // A name of its own: an output may have a dimension that is called so.
+  const NamedDim depth = known != joined_depths_.end() ? known->second : reindexer_.fresh({name, product(order)});
+  joined_depths_.emplace(name, depth);
+  for (NodeId& operand : operands) operand = graph_.put(operand, depth, mixed_radix(order), graph_[operand].span);
+  return depth;
+}
+
 /// `factors` all have a summed dimension. Two of them with dimensions of their own are a GEMM; anything else stays a
 /// reduction of what does not use the tile, which is refused where it is used.
 NodeId Normaliser::gemm(std::vector<NodeId> factors, const std::vector<NamedDim>& over, std::vector<NodeId> outside,
@@ -182,12 +230,12 @@ NodeId Normaliser::gemm(std::vector<NodeId> factors, const std::vector<NamedDim>
   }
   auto text = [&](NodeId node) { return describe(program_, graph_, node); };
 
+  // Two that share dimensions of their own, and each have another one, are a product for each of the shared ones.
+  std::vector<NamedDim> batch;
   if (groups.size() == 1 && groups[0].size() == 2 && !minus(own(groups[0][0]), own(groups[0][1])).empty() &&
       !minus(own(groups[0][1]), own(groups[0][0])).empty()) {
-    diagnostics_.report(DiagId::E0304, own_span(program_, span, where_),
-                        {text(factors[0]), text(factors[1]),
-                         minus(own(groups[0][0]), minus(own(groups[0][0]), own(groups[0][1])))[0].name});
-    return plain();
+    batch = minus(own(groups[0][0]), minus(own(groups[0][0]), own(groups[0][1])));
+    groups = {{groups[0][0]}, {groups[0][1]}};
   }
   if (groups.size() < 2) return plain();
   if (groups.size() > 2) {
@@ -212,14 +260,6 @@ NodeId Normaliser::gemm(std::vector<NodeId> factors, const std::vector<NamedDim>
     gemms_.push_back({});
     return plain();
   }
-  if (over.size() > 1) {
-    std::vector<std::string> names;
-    for (const auto& dim : over) names.push_back(dim.name);
-    diagnostics_.report(DiagId::E0307, own_span(program_, span, where_), {name_list(names)});
-    gemms_.push_back({});
-    return plain();
-  }
-
   // Index maps of the operands' own dimensions move out, so that pieces of one parameter share one GEMM.
   NodeId operands[2];
   Substitution outer;
@@ -227,11 +267,14 @@ NodeId Normaliser::gemm(std::vector<NodeId> factors, const std::vector<NamedDim>
     NodeId operand = groups[static_cast<size_t>(side)][0];
     while (graph_[operand].kind == NodeKind::View) {
       const Node view = graph_[operand];
-      const bool of_depth = view.dim == over[0] || std::any_of(view.map.terms.begin(), view.map.terms.end(),
-                                                               [&](const auto& t) { return t.dim == over[0]; });
+      const bool of_depth =
+          shares({view.dim}, over) || std::any_of(view.map.terms.begin(), view.map.terms.end(),
+                                                  [&](const auto& t) { return shares({t.dim}, over); });
       const bool repeats =
           graph_[groups[static_cast<size_t>(1 - side)][0]].has_dim(view.dim.name) || outer.contains(view.dim.name);
-      if (of_depth || repeats) break;
+      const bool of_batch = std::any_of(view.map.terms.begin(), view.map.terms.end(),
+                                        [&](const auto& t) { return shares({t.dim}, batch); });
+      if (of_depth || repeats || of_batch) break;
       outer[view.dim.name] = view.map;
       operand = view.args[0];
       if (!as_dimension(view.map)) {
@@ -240,10 +283,18 @@ NodeId Normaliser::gemm(std::vector<NodeId> factors, const std::vector<NamedDim>
     }
     operands[side] = operand;
   }
-  const NodeId product = graph_.contract({operands[0], operands[1]}, over, span);
+  const NamedDim depth = join_depth(over, operands);
+  if (depth.name.empty()) {
+    std::vector<std::string> names;
+    for (const auto& dim : over) names.push_back(dim.name);
+    diagnostics_.report(DiagId::E0307, own_span(program_, span, where_), {name_list(names)});
+    gemms_.push_back({});
+    return plain();
+  }
+  const NodeId product = graph_.contract({operands[0], operands[1]}, {depth}, span);
   const bool known = std::any_of(gemms_.begin(), gemms_.end(), [&](const auto& g) { return g.node == product; });
   if (!known) {
-    gemms_.push_back({product, {operands[0], operands[1]}, over[0]});
+    gemms_.push_back({product, {operands[0], operands[1]}, depth, batch, {}});
     // Index maps stop here: pushed into the operands they would make other GEMMs of it.
     reindexer_.set_leaf(product, [this, product](const Substitution& at) { return reindexer_.view_leaf(product, at); });
   }

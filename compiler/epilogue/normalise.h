@@ -3,6 +3,8 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -14,17 +16,28 @@ namespace coda {
 
 class Diagnostics;
 
-/// A contraction of two operands over one dimension, both parameters or index maps of parameters.
+class ProductSums;
+struct ProductSumObstacle;
+
+/// A contraction of two operands over one dimension, both parameters or index maps of parameters; or a sum of several.
 struct GemmCandidate {
   NodeId node = kNoNode;
   NodeId operands[2] = {kNoNode, kNoNode};
   NamedDim depth;
+  std::vector<NamedDim> batch;  ///< dimensions of both operands besides the depth
+  /// Other products that are summed before it, as GemmTerm says; `node` is then the whole sum.
+  struct Earlier {
+    NodeId operands[2];
+    NamedDim depth;
+    NodeId scale;
+  };
+  std::vector<Earlier> earlier;
 };
 
 class Normaliser {
  public:
-  Normaliser(const Program& program, Graph& graph, Reindexer& reindexer, Diagnostics& diagnostics)
-      : program_(program), source_(program.graph), graph_(graph), reindexer_(reindexer), diagnostics_(diagnostics) {}
+  Normaliser(const Program& program, Graph& graph, Reindexer& reindexer, Diagnostics& diagnostics);
+  ~Normaliser();
 
   /// The normalised node in `graph`. Errors (an operand that can't be made a parameter) are reported once; `where`
   /// stands in for code that is not the user's.
@@ -33,6 +46,8 @@ class Normaliser {
     return run(source);
   }
   const std::vector<GemmCandidate>& gemms() const { return gemms_; }
+  /// Why the products of a sum are several, if they are.
+  const std::optional<ProductSumObstacle>& obstacle() const;
   std::vector<LawUse>& laws() { return laws_; }
 
  private:
@@ -41,6 +56,8 @@ class Normaliser {
   NodeId contract(std::vector<NodeId> args, std::vector<NamedDim> over, Span span);
   NodeId gemm(std::vector<NodeId> factors, const std::vector<NamedDim>& over, std::vector<NodeId> outside, Span span);
   NodeId gather(const Node& node, NodeId argument, NodeId index);
+  NodeId sum(const Node& node, std::vector<NodeId> args);
+  NamedDim join_depth(const std::vector<NamedDim>& over, NodeId (&operands)[2]);
   /// Splits a factor into parts with and without the summed dimensions.
   void take_apart(NodeId factor, const std::vector<NamedDim>& over, std::vector<NodeId>& inside,
                   std::vector<NodeId>& outside, Span span);
@@ -57,6 +74,8 @@ class Normaliser {
   Span where_;
   std::map<NodeId, NodeId> done_;
   std::vector<GemmCandidate> gemms_;
+  std::unique_ptr<ProductSums> sums_;
+  std::map<std::string, NamedDim> joined_depths_;
   std::map<NodeId, bool> uses_gemm_;
   std::vector<LawUse> laws_;
 };

@@ -54,14 +54,27 @@ bool can_multiply(DType a, DType b) {
   return (is_narrow(a) && is_narrow(b)) || (a == b && is_wide(a));
 }
 
+bool OperandShape::take_batch(const std::vector<NamedDim>& batch) {
+  for (const NamedDim& dim : batch) {
+    const auto it = std::find(own.begin(), own.end(), dim);
+    if (it == own.end()) return false;
+    const auto at = axes.begin() + (it - own.begin());
+    batch_axes.insert(batch_axes.end(), at->begin(), at->end());
+    axes.erase(at);
+    own.erase(it);
+  }
+  return true;
+}
+
 std::optional<OperandShape> operand_shape(const Program& program, const Graph& graph, NodeId node,
                                           const NamedDim& depth) {
   OperandShape shape;
   const auto axes = axes_of(program, graph, node, shape.param);
   if (!axes) return std::nullopt;
   const auto& depth_axes = axes->at(depth.name);
-  if (depth_axes.size() != 1) return std::nullopt;
-  shape.depth_axis = depth_axes[0];
+  if (depth_axes.empty()) return std::nullopt;
+  shape.depth_axis = depth_axes.back();
+  shape.outer_depth_axes.assign(depth_axes.begin(), depth_axes.end() - 1);
   for (const auto& dim : graph[node].dims) {
     if (!(dim == depth)) shape.own.push_back(dim);
   }

@@ -12,9 +12,14 @@ namespace coda {
 struct OperandShape {
   int param = -1;
   int depth_axis = -1;
+  std::vector<int> outer_depth_axes;
   std::vector<NamedDim> own;           ///< dimensions besides the depth, in the order of their axes
   std::vector<std::vector<int>> axes;  ///< the axes of each, outermost first
+  std::vector<int> batch_axes;         ///< of the dimensions that were taken out
   std::vector<int> outer_axes() const;
+  /// Takes `batch` out of the own dimensions; false if one is missing.
+  bool take_batch(const std::vector<NamedDim>& batch);
+  GemmOperand operand() const { return {param, outer_axes(), depth_axis, batch_axes, outer_depth_axes}; }
 };
 
 /// Nothing if the node is anything else.

@@ -100,105 +100,240 @@ bool Roles::is_row(const std::string& name) const {
          std::any_of(rows.begin(), rows.end(), [&](const NamedDim& row) { return row.name == name; });
 }
 
+namespace {
+
+class RoleFinder {
+ public:
+  RoleFinder(const Program& program, Graph& graph, Reindexer& reindexer, const GemmCandidate& gemm,
+             Diagnostics& diagnostics)
+      : program_(program),
+        graph_(graph),
+        reindexer_(reindexer),
+        gemm_(gemm),
+        diagnostics_(diagnostics),
+        span_(own_span(program, graph[gemm.node].span, program.span)) {}
+
+  std::optional<Roles> find(const std::vector<NodeId>& values) {
+    if (!find_sides(values) || !find_terms() || !check_operands()) return std::nullopt;
+    make_accumulator();
+    read_accumulator();
+    return std::move(roles_);
+  }
+
+ private:
+  std::optional<OperandShape> shape_of(NodeId operand, const NamedDim& depth) {
+    auto shape = operand_shape(program_, graph_, operand, depth);
+    if (!shape) diagnostics_.report(DiagId::E0306, span_, {describe(program_, graph_, operand)});
+    return shape;
+  }
+
+  bool find_sides(const std::vector<NodeId>& values) {
+    for (int s = 0; s < 2; ++s) {
+      auto shape = shape_of(gemm_.operands[s], gemm_.depth);
+      if (!shape) return false;
+      sides_[s].shape = std::move(*shape);
+    }
+    // In the order of the first operand.
+    for (const NamedDim& dim : sides_[0].shape.own) {
+      if (std::find(gemm_.batch.begin(), gemm_.batch.end(), dim) != gemm_.batch.end()) batch_.push_back(dim);
+    }
+    for (Side& side : sides_) side.shape.take_batch(batch_);
+    UseCollector collector(graph_, gemm_.node);
+    std::vector<Uses> uses;
+    for (const NodeId value : values) uses.push_back(collector.collect(reindexer_.at(value, {})));
+    for (Side& side : sides_) study(side, uses);
+    if (!sides_[0].plain && !sides_[1].plain) {
+      diagnostics_.report(DiagId::E0314, span_, {sides_[0].reason, sides_[1].reason});
+      return false;
+    }
+    column_ = sides_[0].plain && sides_[1].plain ? column_vote(program_, sides_) : sides_[0].plain ? 1 : 0;
+    // Several dimensions as columns need constant inner extents.
+    auto joins = [](const Side& side) {
+      return std::any_of(side.shape.own.begin() + 1, side.shape.own.end(),
+                         [](const NamedDim& d) { return !d.extent.constant(); });
+    };
+    if (sides_[column_].plain && joins(sides_[column_]) && !joins(sides_[1 - column_])) column_ = 1 - column_;
+    return batch_.empty() || add_batch_to_rows(uses);
+  }
+
+  /// The batch's dimensions are the outermost rows: to what is done with the accumulator they are no others.
+  bool add_batch_to_rows(const std::vector<Uses>& uses) {
+    Side rows;
+    rows.shape = rows_of_product();
+    rows.shape.own.insert(rows.shape.own.begin(), batch_.begin(), batch_.end());
+    study(rows, uses);
+    if (rows.plain) {
+      row_side().alias = rows.alias;
+      row_side().regrouped = rows.regrouped;
+      return true;
+    }
+    std::vector<std::string> names;
+    for (const NamedDim& dim : batch_) names.push_back(dim.name);
+    diagnostics_.report(DiagId::E0304, span_,
+                        {describe(program_, graph_, gemm_.operands[0]), describe(program_, graph_, gemm_.operands[1]),
+                         name_list(names), rows.reason});
+    return false;
+  }
+
+  Side& row_side() { return sides_[1 - column_]; }
+  const OperandShape& rows_of_product() const { return sides_[1 - column_].shape; }
+  const OperandShape& columns_of_product() const { return sides_[column_].shape; }
+
+  /// Which operand of each product that is summed gives rows and which columns.
+  bool find_terms() {
+    for (const GemmCandidate::Earlier& earlier : gemm_.earlier) {
+      std::optional<OperandShape> shapes[2];
+      for (int s = 0; s < 2; ++s) {
+        shapes[s] = shape_of(earlier.operands[s], earlier.depth);
+        if (!shapes[s]) return false;
+      }
+      const bool batched = shapes[0]->take_batch(batch_) && shapes[1]->take_batch(batch_);
+      int rows = -1;
+      for (int s = 0; s < 2 && batched; ++s) {
+        const bool fits = shapes[s]->own == rows_of_product().own && shapes[1 - s]->own == columns_of_product().own;
+        if (fits && rows < 0) rows = s;
+      }
+      if (rows < 0) {
+        const NodeId first = graph_.contract({earlier.operands[0], earlier.operands[1]}, {earlier.depth});
+        const NodeId last = graph_.contract({gemm_.operands[0], gemm_.operands[1]}, {gemm_.depth});
+        diagnostics_.report(DiagId::E0308, span_,
+                            {describe(program_, graph_, first), describe(program_, graph_, last),
+                             "the dimensions of their operands lie in different orders",
+                             "declare the operands with their dimensions in one order"});
+        return false;
+      }
+      terms_.push_back({earlier.operands[rows], earlier.operands[1 - rows], earlier.depth});
+      roles_.earlier.push_back(
+          {shapes[rows]->operand(), shapes[1 - rows]->operand(), earlier.depth.extent, earlier.scale});
+    }
+    terms_.push_back({gemm_.operands[1 - column_], gemm_.operands[column_], gemm_.depth});
+    roles_.depth = gemm_.depth;
+    roles_.a = rows_of_product().operand();
+    roles_.b = columns_of_product().operand();
+    return true;
+  }
+
+  bool check_operands() {
+    std::vector<const GemmOperand*> operands;
+    for (const GemmTerm& term : roles_.earlier) operands.insert(operands.end(), {&term.a, &term.b});
+    operands.insert(operands.end(), {&roles_.a, &roles_.b});
+    const auto param = [&](const GemmOperand* operand) -> const Param& {
+      return program_.params[static_cast<size_t>(operand->param)];
+    };
+    bool good = true;
+    for (const GemmOperand* operand : operands) {
+      if (param(operand).role != Param::Role::InOut) continue;
+      diagnostics_.report(DiagId::E0331, span_, {param(operand).name});
+      good = false;
+    }
+    for (size_t i = 0; i < operands.size() && good; i += 2) {
+      const Param &a = param(operands[i]), &b = param(operands[i + 1]);
+      const Param &last_a = param(&roles_.a), &last_b = param(&roles_.b);
+      const auto type = [](const Param& p) { return std::string(info(p.dtype).name); };
+      if (!can_multiply(a.dtype, b.dtype)) {
+        diagnostics_.report(DiagId::E0305, span_, {a.name, type(a), b.name, type(b)});
+        good = false;
+      } else if (a.dtype != last_a.dtype || b.dtype != last_b.dtype) {
+        diagnostics_.report(
+            DiagId::E0308, span_,
+            {a.name + " @ " + b.name, last_a.name + " @ " + last_b.name,
+             "one multiplies " + type(a) + " by " + type(b) + ", the other " + type(last_a) + " by " + type(last_b),
+             "give the operands of both the same types"});
+        good = false;
+      }
+    }
+    return good;
+  }
+
+  /// The final accumulator: rows in their finest grouping, columns joined into one dimension.
+  void make_accumulator() {
+    const Side& rows = row_side();
+    std::vector<NamedDim> all = batch_;
+    all.insert(all.end(), rows.shape.own.begin(), rows.shape.own.end());
+    for (size_t i = 0; i < all.size(); ++i) {
+      const auto it = rows.regrouped.find(all[i].name);
+      const std::vector<NamedDim> digits = it == rows.regrouped.end() ? std::vector{all[i]} : it->second;
+      roles_.rows.insert(roles_.rows.end(), digits.begin(), digits.end());
+      if (it != rows.regrouped.end()) regroup_[all[i].name] = mixed_radix(digits);
+      if (i + 1 == batch_.size()) roles_.batch = static_cast<int>(roles_.rows.size());
+    }
+    roles_.row_alias = regroup_;
+    for (const auto& [name, map] : rows.alias) roles_.row_alias[name] = substitute(map, regroup_);
+    const std::vector<NamedDim>& columns = columns_of_product().own;
+    roles_.column = joined(columns);
+    column_map_ = mixed_radix(columns);
+    for (size_t i = 0; i < terms_.size(); ++i) {
+      // View also what only the batch's grouping changes in the operand of the columns.
+      NodeId row_operand = reindexer_.view_leaf(terms_[i].rows, regroup_);
+      NodeId column_operand = reindexer_.view_leaf(terms_[i].columns, regroup_);
+      if (columns.size() > 1) column_operand = graph_.put(column_operand, roles_.column, column_map_, span_);
+      NodeId product = graph_.contract({row_operand, column_operand}, {terms_[i].depth}, span_);
+      if (i > 0) product = graph_.sum({roles_.accumulator, product}, {1, 1}, span_);
+      const NodeId scale = i < roles_.earlier.size() ? roles_.earlier[i].scale : kNoNode;
+      roles_.accumulator = scale == kNoNode ? product : graph_.contract({product, scale}, {}, span_);
+    }
+  }
+
+  void read_accumulator() {
+    const NodeId accumulator = roles_.accumulator;
+    const auto read = [&reindexer = reindexer_, &graph = graph_, accumulator, columns = columns_of_product().own,
+                       column_dim = roles_.column, column_map = column_map_,
+                       regrouped = row_side().regrouped](const Substitution& at) {
+      Substitution final_at;
+      for (const auto& [name, map] : at) {
+        const bool is_column =
+            std::any_of(columns.begin(), columns.end(), [n = name](const auto& d) { return d.name == n; });
+        if (is_column) continue;
+        const auto it = regrouped.find(name);
+        if (it == regrouped.end()) {
+          final_at[name] = map;
+          continue;
+        }
+        // A whole regrouping was demanded of every read; where its digits have other names they are matched by stride.
+        const auto digits = whole_regrouping(map, product(it->second));
+        for (size_t i = 0; digits && i < digits->size() && i < it->second.size(); ++i) {
+          final_at[it->second[i].name] = affine((*digits)[i]);
+        }
+      }
+      final_at[column_dim.name] = substitute(column_map, at);
+      NodeId result = reindexer.view_leaf(accumulator, final_at);
+      for (const auto& [name, digits] : regrouped) {  // asked for as a whole
+        if (!at.contains(name)) result = graph.put(result, {name, product(digits)}, mixed_radix(digits));
+      }
+      return result;
+    };
+    reindexer_.set_leaf(accumulator, [&reindexer = reindexer_, accumulator](const Substitution& at) {
+      return reindexer.view_leaf(accumulator, at);
+    });
+    if (accumulator != gemm_.node) reindexer_.set_leaf(gemm_.node, read);
+    reindexer_.set_alias(roles_.row_alias);
+  }
+
+  struct Operands {
+    NodeId rows, columns;
+    NamedDim depth;
+  };
+
+  const Program& program_;
+  Graph& graph_;
+  Reindexer& reindexer_;
+  const GemmCandidate& gemm_;
+  Diagnostics& diagnostics_;
+  const Span span_;
+  Side sides_[2];
+  std::vector<NamedDim> batch_;
+  int column_ = 1;
+  std::vector<Operands> terms_;
+  Substitution regroup_;
+  AffineMap column_map_;
+  Roles roles_;
+};
+
+}  // namespace
+
 std::optional<Roles> assign_roles(const Program& program, Graph& graph, Reindexer& reindexer, const GemmCandidate& gemm,
                                   const std::vector<NodeId>& values, Diagnostics& diagnostics) {
-  const Span span = own_span(program, graph[gemm.node].span, program.span);
-  Side sides[2];
-  for (int s = 0; s < 2; ++s) {
-    const auto shape = operand_shape(program, graph, gemm.operands[s], gemm.depth);
-    if (!shape) {
-      diagnostics.report(DiagId::E0306, span, {describe(program, graph, gemm.operands[s])});
-      return std::nullopt;
-    }
-    sides[s].shape = *shape;
-  }
-  UseCollector collector(graph, gemm.node);
-  std::vector<Uses> uses;
-  for (const NodeId value : values) uses.push_back(collector.collect(reindexer.at(value, {})));
-  for (Side& side : sides) study(side, uses);
-  if (!sides[0].plain && !sides[1].plain) {
-    diagnostics.report(DiagId::E0314, span, {sides[0].reason, sides[1].reason});
-    return std::nullopt;
-  }
-  int column = sides[0].plain && sides[1].plain ? column_vote(program, sides) : sides[0].plain ? 1 : 0;
-  // Several dimensions as columns need constant inner extents.
-  auto joins = [](const Side& side) {
-    return std::any_of(side.shape.own.begin() + 1, side.shape.own.end(),
-                       [](const NamedDim& d) { return !d.extent.constant(); });
-  };
-  if (sides[column].plain && joins(sides[column]) && !joins(sides[1 - column])) column = 1 - column;
-  Side &row_side = sides[1 - column], &column_side = sides[column];
-
-  Roles roles;
-  roles.depth = gemm.depth;
-  roles.a = {row_side.shape.param, row_side.shape.outer_axes(), row_side.shape.depth_axis};
-  roles.b = {column_side.shape.param, column_side.shape.outer_axes(), column_side.shape.depth_axis};
-  const Param& a = program.params[static_cast<size_t>(roles.a.param)];
-  const Param& b = program.params[static_cast<size_t>(roles.b.param)];
-  bool good = true;
-  for (const Param* param : {&a, &b}) {
-    if (param->role != Param::Role::InOut) continue;
-    diagnostics.report(DiagId::E0331, span, {param->name});
-    good = false;
-  }
-  if (!can_multiply(a.dtype, b.dtype)) {
-    diagnostics.report(DiagId::E0305, span,
-                       {a.name, std::string(info(a.dtype).name), b.name, std::string(info(b.dtype).name)});
-    good = false;
-  }
-  if (!good) return std::nullopt;
-
-  // The final accumulator: rows in their finest grouping, columns joined into one dimension.
-  Substitution regroup;
-  for (const auto& dim : row_side.shape.own) {
-    const auto it = row_side.regrouped.find(dim.name);
-    const std::vector<NamedDim> digits = it == row_side.regrouped.end() ? std::vector{dim} : it->second;
-    roles.rows.insert(roles.rows.end(), digits.begin(), digits.end());
-    if (it != row_side.regrouped.end()) regroup[dim.name] = mixed_radix(digits);
-  }
-  roles.row_alias = regroup;
-  for (const auto& [name, map] : row_side.alias) roles.row_alias[name] = substitute(map, regroup);
-  roles.column = joined(column_side.shape.own);
-  NodeId row_operand = reindexer.view_leaf(gemm.operands[1 - column], regroup);
-  NodeId column_operand = gemm.operands[column];
-  const AffineMap column_map = mixed_radix(column_side.shape.own);
-  if (column_side.shape.own.size() > 1) column_operand = graph.put(column_operand, roles.column, column_map, span);
-  roles.accumulator = graph.contract({row_operand, column_operand}, {gemm.depth}, span);
-
-  const NodeId accumulator = roles.accumulator;
-  const std::vector<NamedDim> columns = column_side.shape.own;
-  const NamedDim column_dim = roles.column;
-  const auto regrouped = row_side.regrouped;
-  const auto read = [&reindexer, &graph, accumulator, columns, column_dim, column_map,
-                     regrouped](const Substitution& at) {
-    Substitution final_at;
-    for (const auto& [name, map] : at) {
-      const bool is_column =
-          std::any_of(columns.begin(), columns.end(), [n = name](const auto& d) { return d.name == n; });
-      if (is_column) continue;
-      const auto it = regrouped.find(name);
-      if (it == regrouped.end()) {
-        final_at[name] = map;
-        continue;
-      }
-      // A whole regrouping was demanded of every read; where its digits have other names they are matched by stride.
-      const auto digits = whole_regrouping(map, product(it->second));
-      for (size_t i = 0; digits && i < digits->size() && i < it->second.size(); ++i) {
-        final_at[it->second[i].name] = affine((*digits)[i]);
-      }
-    }
-    final_at[column_dim.name] = substitute(column_map, at);
-    NodeId result = reindexer.view_leaf(accumulator, final_at);
-    for (const auto& [name, digits] : regrouped) {  // asked for as a whole
-      if (!at.contains(name)) result = graph.put(result, {name, product(digits)}, mixed_radix(digits));
-    }
-    return result;
-  };
-  reindexer.set_leaf(
-      accumulator, [&reindexer, accumulator](const Substitution& at) { return reindexer.view_leaf(accumulator, at); });
-  if (accumulator != gemm.node) reindexer.set_leaf(gemm.node, read);
-  reindexer.set_alias(roles.row_alias);
-  return roles;
+  return RoleFinder(program, graph, reindexer, gemm, diagnostics).find(values);
 }
 
 }  // namespace coda

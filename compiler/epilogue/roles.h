@@ -15,7 +15,9 @@ namespace coda {
 struct Roles {
   NodeId accumulator = kNoNode;
   GemmOperand a, b;
+  std::vector<GemmTerm> earlier;
   std::vector<NamedDim> rows;
+  int batch = 0;
   NamedDim column;
   NamedDim depth;
   /// Other names and groupings of rows, in terms of `rows`: M2 → M, T → S*b + s.

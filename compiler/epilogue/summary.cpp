@@ -29,9 +29,11 @@ class Summariser {
     if (e_.is_rowwise()) {
       s_.flops = rows * s_.columns;
     } else {
-      s_.flops = Dim(2) * rows * s_.columns * e_.depth;
-      add(s_.loads, e_.a.param, "operand", rows * e_.depth);
-      add(s_.loads, e_.b.param, "operand", s_.columns * e_.depth);
+      s_.flops = Dim(2) * rows * s_.columns * e_.total_depth();
+      for (const GemmTerm& term : e_.terms()) {
+        add(s_.loads, term.a.param, "operand", rows * term.depth);
+        add(s_.loads, term.b.param, "operand", e_.batches() * s_.columns * term.depth);
+      }
     }
     std::set<NodeId> statistics;
     for (const auto& statistic : e_.statistics) statistics.insert(statistic.node);

@@ -17,11 +17,20 @@ class Dumper {
   std::string run() {
     text_ << "epilogue " << e_.program.name << "\n";
     text_ << "  rows " << dims(e_.rows);
+    if (e_.batch > 0) text_ << ", of which the batch " << dims({e_.rows.begin(), e_.rows.begin() + e_.batch});
     if (e_.is_rowwise()) {
       text_ << ", no product\n";
     } else {
       text_ << ", column " << e_.column.name << " = " << e_.column.extent.text() << ", depth " << e_.depth.text()
             << "\n";
+      for (const GemmTerm& term : e_.earlier) {
+        text_ << "  first a product of depth " << term.depth.text();
+        if (term.scale != kNoNode) text_ << ", then times %" << use(term.scale);
+        text_ << "\n";
+        operand("a", term.a);
+        operand("b", term.b);
+      }
+      if (!e_.earlier.empty()) text_ << "  last\n";
       operand("a", e_.a);
       operand("b", e_.b);
     }
@@ -59,7 +68,11 @@ class Dumper {
   void operand(const char* role, const GemmOperand& operand) {
     text_ << "  " << role << " = " << name(operand.param) << ", outer axes";
     for (const int axis : operand.outer_axes) text_ << " " << axis;
-    text_ << ", depth axis " << operand.depth_axis << ", " << info(e_.operand_dtype(operand)).name << "\n";
+    if (!operand.batch_axes.empty()) text_ << ", batch axes";
+    for (const int axis : operand.batch_axes) text_ << " " << axis;
+    text_ << ", depth axis";
+    for (const int axis : operand.outer_depth_axes) text_ << " " << axis;
+    text_ << " " << operand.depth_axis << ", " << info(e_.operand_dtype(operand)).name << "\n";
   }
 
   void region(size_t index, const Region& region) {

@@ -17,10 +17,19 @@ class Verifier {
       : e_(epilogue), graph_(epilogue.program.graph), collector_(graph_, epilogue.accumulator) {}
 
   std::vector<std::string> run() {
-    operand("a", e_.a, e_.rows.size());
-    operand("b", e_.b, 1);
+    const std::vector<GemmTerm> terms = e_.terms();
+    for (const GemmTerm& term : terms) {
+      operand("a", term.a);
+      operand("b", term.b);
+      expect(term.scale == kNoNode || graph_[term.scale].dims.empty(), "a product is scaled by more than a number");
+    }
     if (!broken_.empty()) return std::move(broken_);  // what follows relies on them
-    expect(can_multiply(e_.operand_dtype(e_.a), e_.operand_dtype(e_.b)), "the operands' types don't go together");
+    for (const GemmTerm& term : terms) {
+      const DType a = e_.operand_dtype(term.a), b = e_.operand_dtype(term.b);
+      expect(can_multiply(a, b) && a == e_.operand_dtype(e_.a) && b == e_.operand_dtype(e_.b),
+             "the operands' types don't go together");
+    }
+    expect(e_.batch >= 0 && e_.batch < static_cast<int>(e_.rows.size()), "the batch is all rows");
     accumulator();
     for (size_t i = 0; i < e_.regions.size(); ++i) region(e_.regions[i], "region " + std::to_string(i));
     if (!broken_.empty()) return std::move(broken_);  // what follows relies on these
@@ -43,17 +52,19 @@ class Verifier {
     return holds;
   }
 
-  void operand(const std::string& name, const GemmOperand& operand, size_t least_axes) {
+  void operand(const std::string& name, const GemmOperand& operand) {
     const auto count = static_cast<int>(e_.program.params.size());
     if (!expect(operand.param >= 0 && operand.param < count, "operand " + name + " is no parameter")) return;
     const Param& param = e_.program.params[static_cast<size_t>(operand.param)];
     std::vector<int> axes = operand.outer_axes;
     axes.push_back(operand.depth_axis);
+    axes.insert(axes.end(), operand.batch_axes.begin(), operand.batch_axes.end());
+    axes.insert(axes.end(), operand.outer_depth_axes.begin(), operand.outer_depth_axes.end());
     std::sort(axes.begin(), axes.end());
     bool each_once = axes.size() == param.dims.size();
     for (size_t i = 0; each_once && i < axes.size(); ++i) each_once = axes[i] == static_cast<int>(i);
     expect(each_once, "operand " + name + " does not use each axis of " + param.name + " once");
-    expect(!operand.outer_axes.empty() && least_axes > 0, "operand " + name + " has no outer axis");
+    expect(!operand.outer_axes.empty(), "operand " + name + " has no outer axis");
   }
 
   void accumulator() {
@@ -61,7 +72,9 @@ class Verifier {
     std::vector<NamedDim> dims = e_.rows;
     dims.push_back(e_.column);
     std::sort(dims.begin(), dims.end());
-    expect(node.kind == NodeKind::Contract && node.over.size() == 1 && node.args.size() <= 2 && node.dims == dims,
+    const bool is_product = node.kind == NodeKind::Contract && node.over.size() == 1 && node.args.size() <= 2;
+    const bool is_sum = node.kind == NodeKind::Sum && node.args.size() == 2 && !e_.earlier.empty();
+    expect((is_product || is_sum) && node.dims == dims,
            "the accumulator is no product with dimensions rows and column");
   }
 

@@ -40,7 +40,7 @@ void visit_tensor_map(Io& io, Map& map) {
     inner.field(axis.multiplier);
     inner.field(axis.box);
   });
-  io.list(map.collapsed, [](Io& inner, auto& axis) { inner.field(axis); });
+  io.list(map.collapsed, [](Io& inner, auto& axes) { inner.list(axes, [](Io& one, auto& axis) { one.field(axis); }); });
   io.field(map.swizzle_128b);
 }
 
@@ -149,7 +149,10 @@ Status check_image(const KernelImage& image) {
       good = good && axis.divisor >= 1 && axis.multiplier >= 1 && axis.box >= 1 && axis.box <= 256 &&
              has_axis(map.param, axis.axis);
     }
-    for (const int axis : map.collapsed) good = good && has_axis(map.param, axis);
+    for (const auto& axes : map.collapsed) {
+      good = good && !axes.empty();
+      for (const int axis : axes) good = good && has_axis(map.param, axis);
+    }
     if (!good) return corrupt("a tensor map is malformed");
   }
   for (const WorkspaceSpec& workspace : image.workspaces) {

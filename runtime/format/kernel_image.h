@@ -54,9 +54,9 @@ struct TensorMapSpec {
   int offset_axis = -1;  ///< the base address moves by `offset` steps of this axis
   Dim offset;
   std::vector<TensorMapAxis> axes;  ///< innermost first
-  /// Axes walked as one, outermost first, if more than one: encodable only where each one's stride is the next one's
-  /// stride times its extent. A TensorMapAxis names the last of them.
-  std::vector<int> collapsed;
+  /// Lists of axes walked as one, outermost first: encodable only where each one's stride is the next one's stride
+  /// times its extent. A TensorMapAxis names the last of a list.
+  std::vector<std::vector<int>> collapsed;
   bool swizzle_128b = true;
 };
 

@@ -104,7 +104,7 @@ Sm90Options sm90_options_for(const CompileRequest& request, const EpilogueProgra
   }
   options.rows = rows.evaluate(request.bindings);
   options.columns = columns.evaluate(request.bindings);
-  options.depth = epilogue.depth.evaluate(request.bindings);
+  options.depth = epilogue.total_depth().evaluate(request.bindings);
   return options;
 }
 

@@ -6,8 +6,8 @@ namespace coda::test {
 
 namespace {
 
-/// Grows one kernel: a product in some layout, its columns taken in some form, expressions over what that gives and
-/// over inputs, stored in several types and reduced in several ways.
+/// Grows one kernel: a product, a batch of them or a sum of two, in some layout, its columns taken in some form,
+/// expressions over what that gives and over inputs, stored in several types and reduced in several ways.
 class Grower {
  public:
   explicit Grower(unsigned seed) : random_(seed) {}
@@ -17,9 +17,11 @@ class Grower {
     choose_columns();
     add_inputs();
     add_tiles();
+    add_exact();
     add_statistics();
     if (dims_ == "F" && kernel_.lets.find("split") != std::string::npos) {
-      kernel_.stores.push_back({"rest: f32[M, G]", "rest = ", "", {"c * " + std::to_string(pick(1, 3)), {}}});
+      kernel_.stores.push_back(
+          {"rest: f32[" + rows_ + ", G]", "rest = ", "", {"c * " + std::to_string(pick(1, 3)), {}}});
     }
     return std::move(kernel_);
   }
@@ -74,11 +76,30 @@ class Grower {
     for (const std::string symbol : {"N", "F", "H"}) {
       if (dims.find(symbol) != std::string::npos) kernel_.sizes[symbol] = symbol == "H" ? pick(1, 12) : size();
     }
-    const bool a = chance(70), b = chance(70);
     const std::string type = any_of({"bf16", "bf16", "f16", "f32"});
-    kernel_.parameters =
-        "x: " + type + (a ? "[M, K]" : "[K, M]") + ", w: " + type + (b ? "[" + n + ", K]" : "[K, " + n + "]");
-    let("let z = " + std::string(a ? "x" : "x.T") + " @ " + (b ? "w.T" : "w"));
+    if (chance(20)) {
+      rows_ = chance(80) ? "B, M" : "B, C, M";
+      kernel_.sizes["B"] = pick(1, 4);
+      if (rows_ == "B, C, M") kernel_.sizes["C"] = pick(1, 3);
+    }
+    const std::string batch = rows_.substr(0, rows_.size() - 1);
+    std::string sum = product("x", "w", type, batch, n, "K");
+    if (chance(20)) {
+      kernel_.sizes["R"] = pick(0, 12);
+      const std::string factor = any_of({"", "0.5 * ", "beta * ", "beta * 2 * "});
+      if (factor.find("beta") != std::string::npos) kernel_.parameters += "beta: f32, ";
+      const std::string second = factor + "(" + product("xb", "wb", type, batch, n, "R") + ")";
+      sum = chance(50) ? sum + " - " + second : second + " + " + sum;
+    }
+    kernel_.parameters.resize(kernel_.parameters.size() - 2);
+    let("let z = " + sum);
+  }
+  std::string product(const std::string& x, const std::string& w, const std::string& type, const std::string& batch,
+                      const std::string& n, const std::string& k) {
+    const bool a = chance(70), b = chance(70);
+    kernel_.parameters += x + ": " + type + "[" + batch + (a ? "M, " + k : k + ", M") + "], " + w + ": " + type + "[" +
+                          batch + (b ? n + ", " + k : k + ", " + n) + "], ";
+    return x + std::string(a ? "" : ".T") + " @ " + w + (b ? ".T" : "");
   }
   void let(const std::string& line) { kernel_.lets += "    " + line + "\n"; }
 
@@ -90,7 +111,8 @@ class Grower {
   void add_inputs() {
     input("f32", "M");
     input("bf16", dims_);
-    input("f16", "M, " + dims_);
+    input("f16", rows_ + ", " + dims_);
+    if (rows_ != "M") input("f32", "B, " + dims_);
     if (dims_ == "H, Dh") input("f32", "Dh");
     kernel_.parameters += ", alpha: f32, row: i64[M], seed: i64";
     leaves_.push_back("alpha");
@@ -98,23 +120,50 @@ class Grower {
     leaves_.push_back("random(" + leaves_[0] + ", seed)");
     leaves_.push_back("one_hot(row, " + last_ + ")");
     leaves_.push_back("dropout(" + leaves_[0] + ", 0.25, seed)");
+    if (dims_ != "H, Dh" && chance(30)) {
+      kernel_.sizes["V"] = pick(1, 6);
+      kernel_.parameters += ", table: bf16[V, " + dims_ + "]";
+      leaves_.push_back("gather(table, V = row)");
+    }
+    // Casts of what no sum has rounded before: f32 and f64 then agree.
+    leaves_.push_back("f32(" + any_of({"bf16", "f16", "e4m3", "e5m2"}) + "(1.3 * p1))");
+    leaves_.push_back("(" + any_of({"i32", "i64"}) + "(4 * p0) * 0.25)");
     conditions_ = {"row > 1", "index(M) >= index(" + last_ + ")", "mod(index(" + last_ + "), 3) == 1",
                    "mod(row + index(" + last_ + "), 2) == 0"};
   }
 
   void add_tiles() {
-    const int64_t stores = pick(1, 3);
+    const int64_t stores = chance(70) ? 1 : pick(2, 3);
     for (int64_t i = 0; i < stores; ++i) {
       const std::string name = "y" + std::to_string(i), type = any_of({"f32", "bf16", "f16", "e4m3", "e5m2"});
       const bool permuted = dims_ != "H, Dh" && chance(20);
-      kernel_.stores.push_back({name + ": " + type + (permuted ? "[" + dims_ + ", M]" : "[M, " + dims_ + "]"),
-                                name + " = ",
-                                "",
-                                {"(" + leaves_[0] + " + $)", {expression(3)}}});
+      kernel_.stores.push_back(
+          {name + ": " + type + "[" + (permuted ? dims_ + ", " + rows_ : rows_ + ", " + dims_) + "]",
+           name + " = ",
+           "",
+           {"(" + leaves_[0] + " + $)", {expression(3)}}});
     }
-    if (chance(25)) {
-      kernel_.parameters += ", inout state: f32[M, " + dims_ + "]";
+    if (chance(15)) {
+      kernel_.parameters += ", inout state: f32[" + rows_ + ", " + dims_ + "]";
       kernel_.stores.push_back({"", "state += ", "", {"(" + leaves_[0] + " * $)", {expression(2)}}});
+    }
+  }
+
+  /// What is whole numbers or truth values is compared exactly, so it is made of what is exact.
+  void add_exact() {
+    const std::string shape = "[" + rows_ + ", " + dims_ + "]";
+    if (chance(8)) {
+      const std::string type = any_of({"i64", "i32", "i8", "u8"});
+      kernel_.stores.push_back({"q: " + type + shape, "q = ", "", {"to_int(3 * " + leaves_[0] + ")", {}}});
+    }
+    if (chance(5)) kernel_.stores.push_back({"on: bool" + shape, "on = ", "", {leaves_[0] + " > 0.5", {}}});
+    if (dims_ == "F" && chance(15)) {
+      const std::string join = any_of({"join_halves", "join_pairs"});
+      kernel_.stores.push_back(
+          {"j: f32[" + rows_ + ", 2*F]",
+           "j = ",
+           "",
+           {join + "(" + leaves_[0] + " * $, " + leaves_[1] + " + $)", {expression(2), expression(2)}}});
     }
   }
 
@@ -125,20 +174,30 @@ class Grower {
       return chance(30) ? RandomExpression{leaves_[0], {}}
                         : RandomExpression{"(0.75 * " + leaves_[0] + " + $)", {expression(3)}};
     };
-    if (chance(50)) {
+    if (chance(25)) {
       kernel_.stores.push_back(
-          {"r: f32[M]", "r = " + any_of(reductions) + "(", ", over = (" + dims_ + "))", reduced()});
+          {"r: f32[" + rows_ + "]", "r = " + any_of(reductions) + "(", ", over = (" + dims_ + "))", reduced()});
     }
-    if (chance(50)) {
-      kernel_.stores.push_back({"s: f32[" + dims_ + "]", "s = " + any_of(reductions) + "(", ", over = M)", reduced()});
+    if (chance(25)) {
+      kernel_.stores.push_back(
+          {"s: f32[" + dims_ + "]", "s = " + any_of(reductions) + "(", ", over = (" + rows_ + "))", reduced()});
     }
-    if (dims_ != "H, Dh" && chance(30)) {
-      kernel_.stores.push_back({"v: f32[M]", "v = variance(", ", over = " + dims_ + ")", reduced()});
+    if (dims_ != "H, Dh" && chance(10)) {
+      kernel_.stores.push_back({"v: f32[" + rows_ + "]", "v = variance(", ", over = " + dims_ + ")", reduced()});
+    }
+    if (dims_ != "H, Dh" && chance(10)) {
+      kernel_.stores.push_back({"g: f32[" + rows_ + "]", "g = gather(", ", " + dims_ + " = row)", reduced()});
+    }
+    if (chance(6)) {
+      kernel_.stores.push_back(
+          {"whole: f32", "whole = " + any_of(reductions) + "(", ", over = (" + rows_ + ", " + dims_ + "))", reduced()});
     }
     // Of exact values only: a tie of f32 may be none of f64.
-    if (dims_ != "H, Dh" && chance(30)) {
-      kernel_.stores.push_back(
-          {"at: i64[M]", "at = " + any_of({"argmax", "argmin"}) + "(", ", over = " + dims_ + ")", {leaves_[0], {}}});
+    if (dims_ != "H, Dh" && chance(10)) {
+      kernel_.stores.push_back({"at: i64[" + rows_ + "]",
+                                "at = " + any_of({"argmax", "argmin"}) + "(",
+                                ", over = " + dims_ + ")",
+                                {leaves_[0], {}}});
     }
   }
 
@@ -175,7 +234,7 @@ class Grower {
 
   std::mt19937 random_;
   RandomKernel kernel_;
-  std::string dims_, last_;
+  std::string rows_ = "M", dims_, last_;
   std::vector<std::string> leaves_, conditions_;
   int inputs_ = 0;
 };

@@ -62,6 +62,38 @@ std::vector<Sm90Program> sm90_programs() {
        "kernel columns(a: bf16[M, K], b: bf16[N, K]) -> (d: f32[M, N], s: f32[N], m: f32[N]) {\n"
        "  let z = a @ b.T\n  d = z\n  s = sum(z, over = M)\n  m = absmax(z, over = M)\n}\n",
        {}},
+      {"router",
+       "kernel router(x: bf16[M, D], w: bf16[E, D], b: bf16[E]) -> (p: f32[M, E], top: f32[M])\nwhere E = 60 {\n"
+       "  let q = softmax(x @ w.T + b)\n  p = q\n  top = max(q, over = E)\n}\n",
+       {}},
+      {"small_layernorm",
+       "kernel norm(x: bf16[M, D], w: bf16[D, E], g: f32[E], b: f32[E]) -> (y: bf16[M, E])\nwhere E = 64 {\n"
+       "  y = layernorm(x @ w, g, b)\n}\n",
+       {}},
+      {"lora",
+       "kernel lora(x: bf16[M, K], w: bf16[N, K], a: bf16[M, R], b: bf16[N, R], s: f32) -> (y: bf16[M, N]) {\n"
+       "  y = x @ w.T + 0.5 * s * (a @ b.T)\n}\n",
+       {}},
+      {"three_products",
+       "kernel three(x: bf16[M, K], w: bf16[K, N], a: bf16[R, M], b: bf16[N, R], c: bf16[M, R], d: bf16[R, N], s: "
+       "f32)\n"
+       "    -> (y: bf16[M, N], t: f32[M]) {\n"
+       "  let z = x @ w + a.T @ b.T - s * (c @ d)\n  y = z\n  t = sum(z, over = N)\n}\n",
+       {}},
+      {"batch",
+       "kernel batch(x: bf16[B, H, M, K], w: bf16[B, H, N, K]) -> (y: bf16[B, H, M, N], t: f32[B, H, M]) {\n"
+       "  let z = x @ w.T\n  y = z\n  t = max(z, over = N)\n}\n",
+       {}},
+      {"depth_of_heads",
+       "kernel heads(x: bf16[B, S, H, K], w: bf16[D, H, K]) -> (y: bf16[B, S, D]) {\n"
+       "  y = sum(x * w, over = (H, K))\n}\n",
+       {}},
+      {"batch_kn",
+       "kernel batch(x: f16[M, B, K], w: f16[B, K, N], a: f16[B, R, M], b: f16[B, R, N], s: f32)\n"
+       "    -> (y: f32[B, M, N], t: f32[N], u: f32) {\n"
+       "  let z = sum(x * w, over = K) + s * (a.T @ b)\n  y = z\n  t = sum(z, over = (B, M))\n"
+       "  u = absmax(z, over = (B, M, N))\n}\n",
+       {}},
       {"adamw",
        "kernel adamw(x: bf16[T, K], dz: bf16[T, N], inout p: f32[N, K], inout m: f32[N, K], lr: f32, b1: f32)\n"
        "    -> (w: bf16[N, K]) {\n"

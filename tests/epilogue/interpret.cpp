@@ -86,26 +86,38 @@ class Interpreter {
     return at;
   }
 
-  /// The element of an operand at an outer number, split over the outer axes, and a depth.
-  double operand(const GemmOperand& operand, int64_t outer, int64_t depth) {
+  /// The element of an operand at a batch number and an outer number, split over their axes, and a depth.
+  double operand(const GemmOperand& operand, int64_t batch, int64_t outer, int64_t depth) {
     const Param& p = e_.program.params[static_cast<size_t>(operand.param)];
     std::vector<int64_t> index(p.dims.size(), 0);
-    index[static_cast<size_t>(operand.depth_axis)] = depth;
-    for (auto axis = operand.outer_axes.rbegin(); axis != operand.outer_axes.rend(); ++axis) {
-      const int64_t extent = number(p.dims[static_cast<size_t>(*axis)].extent);
-      index[static_cast<size_t>(*axis)] = outer % extent;
-      outer /= extent;
-    }
+    const auto split = [&](const std::vector<int>& axes, int64_t rest) {
+      for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+        const int64_t extent = number(p.dims[static_cast<size_t>(*axis)].extent);
+        index[static_cast<size_t>(*axis)] = rest % extent;
+        rest /= extent;
+      }
+    };
+    split(operand.outer_axes, outer);
+    split(operand.batch_axes, batch);
+    std::vector<int> depth_axes = operand.outer_depth_axes;
+    depth_axes.push_back(operand.depth_axis);
+    split(depth_axes, depth);
     return before_[static_cast<size_t>(operand.param)][offset(operand.param, index)];
   }
 
   void multiply() {
-    const int64_t columns = number(e_.column.extent), depth = number(e_.depth);
+    const int64_t columns = number(e_.column.extent), in_batch = number(e_.rows_in_batch());
     accumulator_.assign(static_cast<size_t>(row_count_ * columns), 0);
-    for (int64_t r = 0; r < row_count_; ++r) {
-      for (int64_t n = 0; n < columns; ++n) {
-        for (int64_t k = 0; k < depth; ++k) {
-          accumulator_[static_cast<size_t>(r * columns + n)] += operand(e_.a, r, k) * operand(e_.b, n, k);
+    for (const GemmTerm& term : e_.terms()) {
+      const double scale = term.scale == kNoNode ? 1 : at(term.scale, {});
+      const int64_t depth = number(term.depth);
+      for (int64_t r = 0; r < row_count_; ++r) {
+        for (int64_t n = 0; n < columns; ++n) {
+          double& sum = accumulator_[static_cast<size_t>(r * columns + n)];
+          for (int64_t k = 0; k < depth; ++k) {
+            sum += operand(term.a, r / in_batch, r % in_batch, k) * operand(term.b, r / in_batch, n, k);
+          }
+          sum *= scale;
         }
       }
     }

@@ -16,7 +16,7 @@ TEST_CASE("an image survives its stored form") {
   image.bound = {{"Dh", 128}, {"Hkv", 8}};
   const Dim quotient = *Dim::symbol("N").divided_by(Dim::symbol("G"));
   image.params[0].extents.push_back(quotient * Dim(3) + Dim(1));
-  image.tensor_maps[0].collapsed = {0, 1};
+  image.tensor_maps[0].collapsed = {{0, 1}, {1}};
   image.registers = 168;
   image.words[0].axis = -1;
   const auto bytes = to_bytes(image);
@@ -28,7 +28,7 @@ TEST_CASE("an image survives its stored form") {
   CHECK(back->params[0].extents[2] == image.params[0].extents[2]);
   CHECK(back->params[3].default_value == 1.5);
   CHECK(back->code == image.code);
-  CHECK(back->tensor_maps[0].collapsed == std::vector<int>{0, 1});
+  CHECK(back->tensor_maps[0].collapsed == std::vector<std::vector<int>>{{0, 1}, {1}});
   CHECK(back->tensor_maps[1].axes[1].box == 64);
   CHECK(back->workspaces[0].zeroed);
   CHECK(back->registers == 168);

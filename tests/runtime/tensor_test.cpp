@@ -97,7 +97,7 @@ TEST_CASE("tensor maps follow strides, divisors, multipliers, offsets and joined
   TensorMapSpec joined;
   joined.param = 0;
   joined.axes = {{k, 1, 2, 1, 64}, {n, 1, 1, 1, 128}};
-  joined.collapsed = {0, 1};
+  joined.collapsed = {{0, 1}};
   TensorView three = {reinterpret_cast<void*>(0x10000), DType::F16, {4, 6, 64}, {6 * 80, 80, 1}, kHostDevice};
   REQUIRE(values(joined, three, {64, 24}));
   CHECK(values(joined, three, {64, 24})->strides[0] == 160);

@@ -11,7 +11,7 @@ namespace {
 /// How many elements the longest sum has: the depth, or the longest statistic of a pass over rows; 0 if one is of
 /// nothing.
 int64_t summed_elements(const EpilogueProgram& epilogue, const Bindings& dims) {
-  int64_t most = epilogue.is_rowwise() ? 1 : epilogue.depth.evaluate(dims).value_or(0);
+  int64_t most = epilogue.is_rowwise() ? 1 : epilogue.total_depth().evaluate(dims).value_or(0);
   for (const Statistic& statistic : epilogue.statistics) {
     const int64_t count = statistic.count.evaluate(dims).value_or(0);
     if (count == 0) return 0;
@@ -26,7 +26,10 @@ void add_kernel(const EpilogueProgram& epilogue, const std::vector<int>& argumen
   const int64_t depth = std::max<int64_t>(summed_elements(epilogue, dims), 0);
   problem.depth += depth;
   problem.flops += static_cast<double>(summarise(epilogue).flops.evaluate(dims).value_or(0));
-  if (epilogue.b.param >= 0) problem.weights[arguments[static_cast<size_t>(epilogue.b.param)]] = depth;
+  if (epilogue.is_rowwise()) return;
+  for (const GemmTerm& term : epilogue.terms()) {
+    problem.weights[arguments[static_cast<size_t>(term.b.param)]] = term.depth.evaluate(dims).value_or(0);
+  }
 }
 
 /// Tensor cores keep 13 bits behind the point when they sum products of 8-bit floats: products much smaller than the
@@ -37,7 +40,8 @@ double narrow_sum_roundoff(const EpilogueProgram& epilogue, const Bindings& dims
   constexpr double kStage = 128;  // summed before they are promoted
   double summed = kStage;
   for (const auto& [name, value] : epilogue.program.schedule) {
-    if (name == "promote" && value == 0) summed = static_cast<double>(epilogue.depth.evaluate(dims).value_or(0));
+    if (name == "promote" && value == 0)
+      summed = static_cast<double>(epilogue.total_depth().evaluate(dims).value_or(0));
   }
   return 0x1p-12 * std::sqrt(std::max(1.0, summed / kStage));
 }

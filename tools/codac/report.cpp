@@ -62,8 +62,12 @@ constexpr Remark kRemarks[] = {
 
 std::string load_remark(const EpilogueProgram& epilogue, const KernelSummary::Stream& stream) {
   if (stream.role == "operand") {
-    if (epilogue.a.param == epilogue.b.param) return "both GEMM operands";
-    return stream.param == epilogue.a.param ? "GEMM operand A" : "GEMM operand B";
+    bool is_a = false, is_b = false;
+    for (const GemmTerm& term : epilogue.terms()) {
+      is_a = is_a || term.a.param == stream.param;
+      is_b = is_b || term.b.param == stream.param;
+    }
+    return is_a && is_b ? "both GEMM operands" : is_a ? "GEMM operand A" : "GEMM operand B";
   }
   for (const Remark& remark : kRemarks) {
     if (remark.role == stream.role)
@@ -109,10 +113,13 @@ std::string explain_kernel(const EpilogueProgram& epilogue, const Bindings& dims
     out += line("pass", (rows.empty() ? "one row" : "rows " + join(rows)) + "; f32 arithmetic");
     for (const Region& region : epilogue.regions) out += line("walk", region.extent.text() + " columns of a row");
   } else {
+    std::string depth, batch;
+    for (const GemmTerm& term : epilogue.terms()) depth += (depth.empty() ? "" : " and ") + term.depth.text();
+    if (epilogue.batch > 0) batch = ", a product for each of " + epilogue.batches().text();
     const std::string a(info(epilogue.operand_dtype(epilogue.a)).name),
         b(info(epilogue.operand_dtype(epilogue.b)).name);
-    out += line("gemm", "rows " + join(rows) + ", columns " + epilogue.column.extent.text() + ", depth " +
-                            epilogue.depth.text() + "; " + (a == b ? a : a + " by " + b) + " in, f32 accumulation");
+    out += line("gemm", "rows " + join(rows) + ", columns " + epilogue.column.extent.text() + ", depth " + depth +
+                            batch + "; " + (a == b ? a : a + " by " + b) + " in, f32 accumulation");
     for (const Region& region : epilogue.regions) out += line("region", region_line(region));
   }
   const KernelSummary summary = summarise(epilogue);

@@ -1,0 +1,22 @@
+#include "compiler/epilogue/epilogue.h"
+
+#include "compiler/epilogue/affine.h"
+
+namespace coda {
+
+std::vector<GemmTerm> EpilogueProgram::terms() const {
+  std::vector<GemmTerm> all = earlier;
+  all.push_back({a, b, depth, kNoNode});
+  return all;
+}
+
+Dim EpilogueProgram::total_depth() const {
+  Dim total = depth;
+  for (const GemmTerm& term : earlier) total = total + term.depth;
+  return total;
+}
+
+Dim EpilogueProgram::batches() const { return product({rows.begin(), rows.begin() + batch}); }
+Dim EpilogueProgram::rows_in_batch() const { return product({rows.begin() + batch, rows.end()}); }
+
+}  // namespace coda
