@@ -33,6 +33,7 @@ constexpr Sm90Schedule kSchedules[] = {
 };
 
 constexpr int kSmallestTileN = 32;
+constexpr int kWidestOfManyInTurn = 160;
 constexpr int kMostParts = 64;
 /// Cycles between the last part's end and the first addition: a store, a counter and a load that go through L2.
 constexpr double kMeetingCycles = 3000;
@@ -96,7 +97,10 @@ std::optional<Sm90Schedule> fit_sm90_schedule(Sm90Schedule schedule, const Epilo
   const int64_t block = n_major ? 64 * demand.segment_max : 8 * schedule.cluster;
   const int64_t multiple = std::lcm(demand.multiple, block);
   const int wanted = schedule.tile_n;
-  schedule.tile_n = static_cast<int>(wanted / multiple * multiple);
+  // Descriptors of several products take registers that the 192 accumulators of a tile in turn don't leave.
+  const bool is_crowded = schedule.alternate && terms.size() > 2;
+  const int widest = is_crowded ? std::min(wanted, kWidestOfManyInTurn) : wanted;
+  schedule.tile_n = static_cast<int>(widest / multiple * multiple);
   // A narrower tile reads more for each multiplication.
   schedule.efficiency *= 1 - 0.15 * (wanted - schedule.tile_n) / wanted;
   if (schedule.tile_n < std::min<int64_t>(kSmallestTileN, demand.multiple) || schedule.tile_n == 0) return std::nullopt;
