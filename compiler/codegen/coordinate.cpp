@@ -124,6 +124,12 @@ size_t Coord::hash() const {
   return h;
 }
 
+size_t ElementKeyHash::operator()(const ElementKey& key) const {
+  size_t h = static_cast<size_t>(key.param) * 0x9E3779B97F4A7C15u;
+  for (const Coord& coordinate : key.index) h = (h ^ coordinate.hash()) * 0x100000001B3u + (h >> 29);
+  return h;
+}
+
 VarId CoordSpace::add(VarFacts facts) {
   variables_.push_back(std::move(facts));
   return static_cast<VarId>(variables_.size()) - 1;

@@ -95,6 +95,7 @@ class CoordSpace {
   /// (floor(coordinate / divisor), coordinate mod divisor) if both are affine; divisor > 0.
   std::optional<std::pair<Coord, Coord>> divide(const Coord& coordinate, int64_t divisor) const;
 
+  /// For messages: different variables may have one name.
   std::string to_text(const Coord& coordinate) const;
 
  private:
@@ -104,6 +105,20 @@ class CoordSpace {
   };
   std::vector<VarFacts> variables_;
   std::vector<Assumption> assumptions_;
+};
+
+struct CoordHash {
+  size_t operator()(const Coord& coordinate) const { return coordinate.hash(); }
+};
+
+/// An element of a parameter, to be remembered by. Text is no key: variables that were bound share names.
+struct ElementKey {
+  int param;
+  std::vector<Coord> index;
+  bool operator==(const ElementKey&) const = default;
+};
+struct ElementKeyHash {
+  size_t operator()(const ElementKey& key) const;
 };
 
 /// The coordinate of each named dimension in scope.

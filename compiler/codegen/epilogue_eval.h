@@ -105,9 +105,6 @@ class EpilogueEvaluator {
   struct KeyHash {
     size_t operator()(const Key& key) const;
   };
-  struct CoordHash {
-    size_t operator()(const Coord& coordinate) const { return coordinate.hash(); }
-  };
 
   struct Digit {
     Dim extent, stride;

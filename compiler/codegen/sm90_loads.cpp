@@ -98,8 +98,7 @@ Val Sm90Loads::load(int param, std::span<const Coord> index, Val predicate, Epil
   std::vector<Coord> start(index.begin(), index.end());
   start.back() = start.back() - Coord(element_index);
 
-  Key key{param, {}};
-  for (const Coord& coordinate : start) key.index += r_.fragment.space().to_text(coordinate) + ",";
+  ElementKey key{param, start};
   Cache& cache = by_column ? by_column_ : by_row_;
   auto found = cache.find(key);
   if (found == cache.end()) {

@@ -4,9 +4,8 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <span>
-#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/codegen/nvptx_ops.h"
@@ -30,17 +29,12 @@ class Sm90Loads {
   void next_span() { by_column_.clear(); }
 
  private:
-  struct Key {
-    int param;
-    std::string index;
-    auto operator<=>(const Key&) const = default;
-  };
   /// Neighbouring elements as they were read: packed into words, or one value each.
   struct Run {
     std::vector<Val> values;
     bool packed = false;
   };
-  using Cache = std::map<Key, Run>;
+  using Cache = std::unordered_map<ElementKey, Run, ElementKeyHash>;
 
   /// The slice at whose start `words` words are read for the current one.
   int earliest_place(int words);

@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/codegen/epilogue_eval.h"
@@ -155,8 +156,8 @@ class Sm90RowFrame final : public EvalHooks {
   std::map<VarId, Val> variables_;
   std::map<VarId, Lane> lanes_;
   std::map<int, RegionColumns> regions_;
-  std::map<std::string, std::vector<Val>> units_;  ///< words that were read, by parameter and start
-  std::map<std::string, Val> early_values_;
+  std::unordered_map<ElementKey, std::vector<Val>, ElementKeyHash> units_;  ///< words that were read, by their start
+  std::unordered_map<Coord, Val, CoordHash> early_values_;
   std::optional<NvptxBuilder::Place> early_;
   int region_ = -1, slot_ = 0;
   std::unique_ptr<EpilogueEvaluator> evaluator_;

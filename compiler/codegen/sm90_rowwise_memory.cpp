@@ -61,7 +61,7 @@ Val Sm90RowFrame::value_of(const Coord& coordinate, const std::map<VarId, Val>& 
 }
 
 Val Sm90RowFrame::early_value(const Coord& coordinate) {
-  Val& known = early_values_[space_.to_text(coordinate)];
+  Val& known = early_values_[coordinate];
   if (!known) known = value_of(coordinate, variables_);
   return known;
 }
@@ -221,9 +221,7 @@ Val Sm90RowFrame::load(int param, std::span<const Coord> index, Val predicate) {
     });
     return c_.numbers.decode(element, dtype);
   }
-  std::string key = std::to_string(param);
-  for (const Coord& coordinate : unit->start) key += "," + space_.to_text(coordinate);
-  std::vector<Val>& words = units_[key];
+  std::vector<Val>& words = units_[{param, unit->start}];
   if (words.empty()) words = read_unit(param, *unit, *condition, early);
   return c_.numbers.decode_from(words, unit->place, dtype);
 }
