@@ -33,7 +33,7 @@ constexpr Sm90Schedule kSchedules[] = {
 };
 
 constexpr int kSmallestTileN = 32;
-constexpr int kWidestOfManyInTurn = 160;
+constexpr int kWidestOfManyInTurn = 160, kProducerOfMany = 40, kConsumerOfMany = 232;
 constexpr int kMostParts = 64;
 /// Cycles between the last part's end and the first addition: a store, a counter and a load that go through L2.
 constexpr double kMeetingCycles = 3000;
@@ -97,9 +97,14 @@ std::optional<Sm90Schedule> fit_sm90_schedule(Sm90Schedule schedule, const Epilo
   const int64_t block = n_major ? 64 * demand.segment_max : 8 * schedule.cluster;
   const int64_t multiple = std::lcm(demand.multiple, block);
   const int wanted = schedule.tile_n;
-  // Descriptors of several products take registers that the 192 accumulators of a tile in turn don't leave.
+  // Descriptors of several products take registers that the 192 accumulators of a tile in turn don't leave, and their
+  // tensor maps more than the smallest producer has.
   const bool is_crowded = schedule.alternate && terms.size() > 2;
   const int widest = is_crowded ? std::min(wanted, kWidestOfManyInTurn) : wanted;
+  if (is_crowded && schedule.producer_registers < kProducerOfMany) {
+    schedule.producer_registers = kProducerOfMany;
+    schedule.consumer_registers = kConsumerOfMany;
+  }
   schedule.tile_n = static_cast<int>(widest / multiple * multiple);
   // A narrower tile reads more for each multiplication.
   schedule.efficiency *= 1 - 0.15 * (wanted - schedule.tile_n) / wanted;

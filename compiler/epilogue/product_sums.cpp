@@ -157,8 +157,10 @@ bool ProductSums::ordered(std::vector<Term>& products, Span span) {
     }
     if (term.coefficient == 0) return false;
   }
-  std::stable_sort(products.begin(), products.end(),
-                   [](const Term& a, const Term& b) { return a.factors.size() > b.factors.size(); });
+  // In one order wherever the program has this sum or a multiple of it.
+  std::sort(products.begin(), products.end(), [](const Term& a, const Term& b) {
+    return a.factors.size() != b.factors.size() ? a.factors.size() > b.factors.size() : a.node < b.node;
+  });
   for (size_t i = 0; i + 1 < products.size(); ++i) {
     if (difference(products[i].factors, products[i + 1].factors)) continue;
     const auto all = [&](const Term& term) { return text(graph_.contract(term.factors, {})); };

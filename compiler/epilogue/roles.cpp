@@ -148,31 +148,43 @@ class RoleFinder {
     }
     column_ = sides_[0].plain && sides_[1].plain ? column_vote(program_, sides_) : sides_[0].plain ? 1 : 0;
     // Several dimensions as columns need constant inner extents.
-    auto joins = [](const Side& side) {
-      return std::any_of(side.shape.own.begin() + 1, side.shape.own.end(),
-                         [](const NamedDim& d) { return !d.extent.constant(); });
-    };
     if (sides_[column_].plain && joins(sides_[column_]) && !joins(sides_[1 - column_])) column_ = 1 - column_;
-    return batch_.empty() || add_batch_to_rows(uses);
+    return batch_.empty() || add_batch(uses);
   }
 
-  /// The batch's dimensions are the outermost rows: to what is done with the accumulator they are no others.
-  bool add_batch_to_rows(const std::vector<Uses>& uses) {
-    Side rows;
-    rows.shape = rows_of_product();
-    rows.shape.own.insert(rows.shape.own.begin(), batch_.begin(), batch_.end());
-    study(rows, uses);
-    if (rows.plain) {
-      row_side().alias = rows.alias;
-      row_side().regrouped = rows.regrouped;
-      return true;
+  /// The batch's dimensions are the outermost rows: to what is done with the accumulator they are no others. If they
+  /// can't be, the columns may still take the rows' part.
+  bool add_batch(const std::vector<Uses>& uses) {
+    const std::string reason = add_batch_to_rows(uses);
+    if (reason.empty()) return true;
+    if (sides_[0].plain && sides_[1].plain && !joins(row_side())) {
+      column_ = 1 - column_;
+      if (add_batch_to_rows(uses).empty()) return true;
     }
     std::vector<std::string> names;
     for (const NamedDim& dim : batch_) names.push_back(dim.name);
     diagnostics_.report(DiagId::E0304, span_,
                         {describe(program_, graph_, gemm_.operands[0]), describe(program_, graph_, gemm_.operands[1]),
-                         name_list(names), rows.reason});
+                         name_list(names), reason});
     return false;
+  }
+
+  /// Empty, or what the program does with the batch that it can't do with rows.
+  std::string add_batch_to_rows(const std::vector<Uses>& uses) {
+    Side rows;
+    rows.shape = rows_of_product();
+    rows.shape.own.insert(rows.shape.own.begin(), batch_.begin(), batch_.end());
+    study(rows, uses);
+    if (!rows.plain) return rows.reason;
+    row_side().alias = rows.alias;
+    row_side().regrouped = rows.regrouped;
+    return "";
+  }
+
+  /// Would its dimensions as columns have an inner extent that isn't constant?
+  static bool joins(const Side& side) {
+    return std::any_of(side.shape.own.begin() + 1, side.shape.own.end(),
+                       [](const NamedDim& d) { return !d.extent.constant(); });
   }
 
   Side& row_side() { return sides_[1 - column_]; }

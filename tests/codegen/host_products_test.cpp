@@ -112,4 +112,26 @@ kernel f(x: bf16[B, M, K], w: bf16[B, 2*N, K], u: bf16[B, M, H], v: bf16[B, 2*N,
 }
 )",
           kBatches);
+  // The rows are the side that statistics leave whole, whatever the outputs' order.
+  run_all(R"(
+kernel f(x: f16[B, M, K], w: f16[B, N, K]) -> (y: bf16[N, B, M], r: f32[B, M]) {
+    let z = x @ w.T
+    y = z
+    r = mean(z, over = N)
+}
+)",
+          kBatches);
+}
+
+TEST_CASE("host: multiples of one sum of products", "[host]") {
+  run_all(R"(
+kernel f(x: bf16[M, K], w: bf16[K, N], u: bf16[M, R], v: bf16[R, N], c: bf16[N])
+    -> (y: f32[M, N], p: f32[M, N], q: f32[M]) {
+    let z = x @ w - 0.5 * (u @ v)
+    y = z + c
+    p = c - 2 * z
+    q = sum(0.75 * z + c, over = N)
+}
+)",
+          kSums);
 }
