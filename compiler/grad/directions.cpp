@@ -1,9 +1,11 @@
 #include "compiler/grad/directions.h"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "compiler/ir/remake.h"
+#include "compiler/ir/storage_type.h"
 #include "compiler/plan/min_cut.h"
 #include "compiler/rewrite/algebra.h"
 
@@ -21,12 +23,9 @@ class Directions {
         forward_nodes_(forward_nodes),
         whole_(gradient.whole),
         forward_(gradient.forward),
-        backward_(gradient.backward) {
+        backward_(gradient.backward),
+        storage_(storage_type(source)) {
     for (const Param& param : source.params) names_.insert(param.name);
-    for (const auto& output : source.outputs) {
-      const DType dtype = source.params[static_cast<size_t>(output.param)].dtype;
-      if (info(dtype).bits == 16) storage_ = dtype;
-    }
     find_exact();
     for (size_t i = 0; i < source.outputs.size(); ++i) {
       const auto& output = whole_.outputs[i];
@@ -88,11 +87,30 @@ class Directions {
       if (node.kind == NodeKind::Reduce) add_exact(id);
       for (const NodeId arg : node.args) {
         const bool compared = node.num_class == NumClass::Bool && whole_.graph[arg].kind == NodeKind::Reduce;
-        if (!compared || !is_forward(arg)) continue;
+        if (!is_forward(arg)) continue;
+        if (relates_to_result(whole_.graph[arg])) add_exact_elements(whole_.graph[arg].args[0]);
+        if (!compared) continue;
         again_.insert(arg);
         add_exact(arg);
       }
     }
+  }
+  /// Does an element's gradient depend on how the element lies to the result, as exp(x - r) does?
+  static bool relates_to_result(const Node& node) {
+    if (node.kind != NodeKind::Reduce) return false;
+    const std::string_view grad = node.reduction->grad;
+    const auto letter = [&](size_t i) { return i < grad.size() && std::isalnum(static_cast<unsigned char>(grad[i])); };
+    for (size_t i = 0; i < grad.size(); ++i) {
+      if (grad[i] == 'r' && !letter(i + 1) && (i == 0 || !letter(i - 1))) return true;
+    }
+    return false;
+  }
+  /// Elements whose sum of exponentials is unrounded, rounded by 2^-9 of 1e4, would have probabilities of exp(20).
+  void add_exact_elements(NodeId id) {
+    if (!is_forward(id) || !exact_.insert(id).second) return;
+    const Node& node = whole_.graph[id];
+    if (node.kind == NodeKind::Contract || node.kind == NodeKind::Reduce) return;
+    for (const NodeId arg : node.args) add_exact_elements(arg);
   }
   void add_exact(NodeId root) {
     for (const NodeId below : topological(whole_.graph, {root})) {
@@ -376,7 +394,7 @@ class Directions {
   Program& forward_;
   Program& backward_;
   SizeHints sizes_{{}, kNotionalExtent};
-  DType storage_ = DType::F32;
+  const DType storage_;
   std::set<std::string> names_;
   std::map<NodeId, int> output_of_;
   std::map<NodeId, Param> kept_params_;

@@ -5,6 +5,7 @@
 
 #include "compiler/epilogue/describe.h"
 #include "compiler/ir/remake.h"
+#include "compiler/ir/storage_type.h"
 
 namespace coda {
 
@@ -14,12 +15,13 @@ class Emission {
  public:
   Emission(Algebra& algebra, const Program& block, const BlockValues& values, const Hosting& hosting,
            const CostedPlan& costs)
-      : graph_(algebra.graph()), algebra_(algebra), block_(block), hosting_(hosting), costs_(costs) {
+      : graph_(algebra.graph()),
+        algebra_(algebra),
+        block_(block),
+        hosting_(hosting),
+        costs_(costs),
+        storage_(storage_type(block)) {
     for (const auto& [param, value] : values.outputs) outputs_[value].push_back(param);
-    for (const auto& output : block.outputs) {
-      const DType dtype = block.params[static_cast<size_t>(output.param)].dtype;
-      if (info(dtype).bits == 16) storage_ = dtype;
-    }
     operand_types();
   }
 
@@ -316,7 +318,7 @@ class Emission {
   const Program& block_;
   const Hosting& hosting_;
   const CostedPlan& costs_;
-  DType storage_ = DType::F32;
+  const DType storage_;
   std::map<NodeId, std::vector<int>> outputs_;
   std::map<NodeId, int> tensors_, rounded_;
   std::map<NodeId, DType> operand_types_;

@@ -4,6 +4,10 @@
     gate_up = coda_torch.operator("mylib::gate_up", coda.compile(text, target="sm_90a"))
     act = gate_up(x, w, rstd)        # outputs are allocated and returned; inouts are updated in place
 
+    mlp = coda_torch.differentiable("mylib::mlp", coda.compile(text, kernel="mlp_fwd", target="sm_90a"),
+                                    coda.compile(text, kernel="mlp_bwd", target="sm_90a"))   # text has `grad mlp wrt (...)`
+    mlp(x, attn, wo, gain, w_gate_up, w_down).sum().backward()
+
 The operator takes the program's parameters except its outputs, in order. Scalars with a default may be left out. Shapes of
 outputs follow from those of the inputs, also symbolic ones; a symbol that no input's shape gives is named at definition.
 """
@@ -102,3 +106,39 @@ def operator(name, image, **given):
     registry.register_fake(name, lambda *arguments: result(allocate(arguments)))
     namespace, short = name.split("::")
     return getattr(getattr(torch.ops, namespace), short)
+
+
+def differentiable(name, forward, backward, **given):
+    """The operator `name` with its gradient, from the images of NAME_fwd and NAME_bwd, which a `grad NAME wrt (...)` in the
+    program's text makes. Call it as the program's block; what is saved for the backward is not returned."""
+    fwd, bwd = operator(name + "_fwd", forward, **given), operator(name + "_bwd", backward, **given)
+    taken = [p[0] for p in forward.params if p[1] != "out"]
+    outputs = [p[0] for p in forward.params if p[1] == "out"]
+    wanted = [p[0] for p in backward.params if p[1] != "out"]
+    gradients = [p[0] for p in backward.params if p[1] == "out"]
+    updated = [p[0] for p in forward.params + backward.params if p[1] == "inout"]
+    if updated:
+        raise coda.Error(f"{name}: '{updated[0]}' is updated in place, which PyTorch's autograd does not know")
+    upstream = {output: outputs.index(output[2:]) for output in wanted if output.startswith("d_")}
+
+    def setup(ctx, inputs, output):  # PyTorch calls it by these names
+        values = dict(zip(taken, inputs)) | dict(zip(outputs, output if isinstance(output, tuple) else (output,)))
+        ctx.scalars = {k: v for k, v in values.items() if k in wanted and not isinstance(v, torch.Tensor)}
+        ctx.kept = [k for k in wanted if isinstance(values.get(k), torch.Tensor)]
+        ctx.save_for_backward(*(values[k] for k in ctx.kept))
+
+    def backward_of(ctx, *above):
+        values = ctx.scalars | dict(zip(ctx.kept, ctx.saved_tensors)) | {k: above[i].contiguous() for k, i in upstream.items()}
+        found = bwd(*(values[k] for k in wanted))
+        found = dict(zip(gradients, found if isinstance(found, tuple) else (found,)))
+        return tuple(found.get("d_" + k) for k in taken)
+
+    registry.register_autograd(name + "_fwd", backward_of, setup_context=setup)
+    returned = sum(not output.startswith("saved_") for output in outputs)
+
+    def call(*arguments):
+        result = fwd(*arguments)
+        if not isinstance(result, tuple):
+            return result
+        return result[0] if returned == 1 else result[:returned]
+    return call

@@ -94,6 +94,28 @@ TEST_CASE("what is kept fits a limit: what is larger is computed again") {
   }
 }
 
+TEST_CASE("logits are kept unrounded where the sum of their exponentials is, and nothing else is") {
+  const std::string loss = "logsumexp(z, over = V) - gather(z, V = target)\n}\n";
+  const std::string head = "x: bf16[T, D], w: bf16[F, D], u: bf16[V, F], target: i64[T]) -> (";
+  for (const bool hidden : {true, false}) {
+    const std::string text = "block f(" + head + (hidden ? "" : "n: bf16[T, F], ") + "loss: f32[T]) {\n    " +
+                             (hidden ? "let " : "") +
+                             "n = gelu(x @ w.T)\n    let z = tanh(n @ u.T)\n    loss = " + loss;
+    INFO(text);
+    const Gradient gradient = gradient_of(program_of(text));
+    int logits = 0, others = 0;
+    for (const Param& param : gradient.backward.params) {
+      if (param.name.rfind("saved_", 0) != 0 || param.dims.size() < 2) continue;
+      const bool of_logits = param.dims.back().name == "V";
+      INFO(param.name);
+      CHECK(param.dtype == (of_logits ? DType::F32 : DType::BF16));
+      ++(of_logits ? logits : others);
+    }
+    CHECK(logits == 1);
+    CHECK(others > 0);
+  }
+}
+
 TEST_CASE("scalars, inout parameters and gradients that accumulate") {
   const std::string text =
       "kernel step(x: f32[M, K], w: f32[N, K], inout p: f32[M, N], lr: f32) -> (y: f32[M, N]) {\n"

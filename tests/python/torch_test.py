@@ -75,7 +75,51 @@ def undetermined():
     assert operator(torch.ones(2, 5)).tolist() == [[5, 6, 7]] * 2
 
 
+def gradients():
+    path = os.path.join(sys.argv[2], "mlp_block.coda")
+    text = open(path).read() + "\ngrad mlp wrt (x, attn, wo, gain, w_gate_up, w_down)\n"
+    images = [coda.compile(text, kernel=kernel, path=path) for kernel in ("mlp_fwd", "mlp_bwd")]
+    mlp = coda_torch.differentiable("coda_test::mlp", *images)
+
+    def reference(x, attn, wo, gain, w_gate_up, w_down):
+        h = x + attn @ wo.T
+        n = h * torch.rsqrt((h * h).mean(1, keepdim=True) + 1e-5) * gain
+        gate, up = (n @ w_gate_up.T).chunk(2, dim=1)
+        return h + (torch.nn.functional.silu(gate) * up) @ w_down.T
+
+    torch.manual_seed(2)
+    t, d, a, f = 9, 24, 16, 20
+    given = [torch.randn(t, d), torch.randn(t, a), torch.randn(d, a) / 4, torch.rand(d) + 0.5, torch.randn(2 * f, d) / 5,
+             torch.randn(d, f) / 5]
+    ours = [g.bfloat16().requires_grad_() for g in given]
+    theirs = [g.detach().double().requires_grad_() for g in ours]
+    above = torch.randn(t, d).bfloat16()
+    for call in mlp, torch.compile(mlp, backend="aot_eager", fullgraph=True):
+        for leaf in ours + theirs:
+            leaf.grad = None
+        y, want = call(*ours), reference(*theirs)
+        assert ((y.double() - want).norm() / want.norm()).item() < 1e-2
+        y.backward(above)
+        want.backward(above.double())
+        for mine, other in zip(ours, theirs):
+            assert mine.grad.dtype == mine.dtype
+            assert ((mine.grad.double() - other.grad).norm() / other.grad.norm()).item() < 1e-2
+
+
+def refused_gradient():
+    text = "block f(x: bf16[T, D], w: bf16[N, D]) -> (y: bf16[T, N]) { y = x @ w.T }\ngrad f wrt (x, w: f32 +=)\n"
+    images = [coda.compile(text, kernel=kernel) for kernel in ("f_fwd", "f_bwd")]
+    try:
+        coda_torch.differentiable("coda_test::accumulates", *images)
+    except coda.Error as error:
+        assert "updated in place" in str(error), error
+    else:
+        raise AssertionError("an update in place under autograd")
+
+
 gate_up()
+gradients()
+refused_gradient()
 inout()
 undetermined()
 print("ok")
