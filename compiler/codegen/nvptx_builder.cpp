@@ -104,6 +104,8 @@ void NvptxBuilder::begin_kernel(const KernelSignature& signature) {
   }
   s.function->addFnAttr("nvvm.maxntid", std::to_string(signature.threads));
   s.function->addFnAttr("nvvm.minctasm", "1");
+  // Before a jump by table ptxas waits for all multiplications.
+  s.function->addFnAttr("no-jump-tables", "true");
   if (signature.cluster > 1) s.function->addFnAttr("nvvm.cluster_dim", std::to_string(signature.cluster) + ",1,1");
   s.shared = new llvm::GlobalVariable(*s.module, llvm::ArrayType::get(s.ir.getInt8Ty(), 0), false,
                                       llvm::GlobalValue::ExternalLinkage, nullptr, "shared_memory", nullptr,

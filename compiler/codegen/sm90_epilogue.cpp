@@ -11,6 +11,8 @@ namespace coda {
 namespace {
 
 constexpr int kRoomForVersions = 128;  // accumulators
+/// Where more ways part, ptxas brings what some of them begin with in front of their waits.
+constexpr size_t kMostRegionsInFlight = 3;
 
 /// Walks one region's slices.
 class SliceWalk {
@@ -89,8 +91,13 @@ class SliceWalk {
 }  // namespace
 
 void Sm90Epilogue::emit(const Sm90Tile& tile, const Sm90Mainloop::Flight& flight) {
+  Sm90Mainloop::Flight arriving = flight;
+  if (c_.epilogue.regions.size() > kMostRegionsInFlight) {
+    arriving.accumulators = mainloop_.land(flight);
+    arriving.landed = true;
+  }
   c_.for_region(tile.region, {}, [&](int r) {
-    emit_region(r, tile, flight);
+    emit_region(r, tile, arriving);
     return std::vector<Val>{};
   });
   finish_.emit(tile);

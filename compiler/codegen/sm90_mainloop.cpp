@@ -38,9 +38,28 @@ std::string tied(int count) {
   return constraints;
 }
 
+/// Is the value at some places the bare accumulator?
+bool can_be_bare(const EpilogueProgram& epilogue, NodeId id) {
+  if (id == epilogue.accumulator) return true;
+  const Node& node = epilogue.program.graph[id];
+  const bool only_moves = node.kind == NodeKind::View || node.kind == NodeKind::Put || node.kind == NodeKind::Sum;
+  return only_moves &&
+         std::any_of(node.args.begin(), node.args.end(), [&](NodeId arg) { return can_be_bare(epilogue, arg); });
+}
+
+bool rounds_bare_sums_to_half(const EpilogueProgram& epilogue) {
+  const Graph& graph = epilogue.program.graph;
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph[id];
+    if (node.kind == NodeKind::Cast && node.dtype == DType::F16 && can_be_bare(epilogue, node.args[0])) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-Sm90Mainloop::Sm90Mainloop(Sm90Context& context) : c_(context), b_(context.b) {}
+Sm90Mainloop::Sm90Mainloop(Sm90Context& context)
+    : c_(context), b_(context.b), veils_sums_(rounds_bare_sums_to_half(context.epilogue)) {}
 
 Val Sm90Mainloop::descriptor(Val address, bool depth_major) {
   Val low = b_.convert(b_.op(IntOp::Lshr, b_.op(IntOp::And, address, kAddressMask), 4), Ty::I64);
@@ -235,6 +254,13 @@ std::vector<Val> Sm90Mainloop::land(const Flight& flight) {
   if (flight.landed) return flight.accumulators;
   std::vector<Val> done = wait(flight.accumulators);
   c_.ring.release(flight.last_stage, c_.thread_in_wg);
+  if (!veils_sums_) return done;
+  // ptxas would move a rounding to f16 and back in front of the wait, and run the multiplications one by one.
+  const Ty results[] = {Ty::F32};
+  for (Val& sum : done) {
+    const Val args[] = {sum};
+    sum = b_.inline_asm("add.rn.f32 $0, $1, 0f80000000;", "=f,f", args, results, {})[0];
+  }
   return done;
 }
 

@@ -65,6 +65,7 @@ class Sm90Mainloop {
 
   Sm90Context& c_;
   NvptxBuilder& b_;
+  const bool veils_sums_;  ///< from ptxas: see land
   std::vector<Term> terms_;
   Val a_address_, b_address_;  ///< I32, of the consumer's part of stage 0
   std::string failure_;

@@ -136,3 +136,14 @@ TEST_CASE("what kept tensors do to an element is allowed for that element alone,
   elements[101].got += 0.2;
   CHECK(compare(elements, DType::F32, narrow, false).at.index == 101);
 }
+
+TEST_CASE("a whole number beyond its type is stored as the nearest one") {
+  const auto passes = [](double got, double want, DType dtype) {
+    return compare({{0, 0, got, want}, {0, 1, 3, 3}}, dtype, error_bound(dtype, 64), false).passed;
+  };
+  CHECK(passes(127, 138, DType::I8));
+  CHECK(passes(-128, -1e6, DType::I8));
+  CHECK(passes(0, -9, DType::U8));
+  CHECK_FALSE(passes(126, 138, DType::I8));
+  CHECK_FALSE(passes(127, 126, DType::I8));
+}

@@ -54,6 +54,12 @@ std::vector<Sm90Program> sm90_programs() {
        "kernel pairs_up(a: bf16[M, K], b: bf16[2*F, K]) -> (act: bf16[M, F]) {\n"
        "  let (gate, up) = pairs(a @ b.T)\n  act = silu(gate) * up\n}\n",
        {}},
+      {"half_rounded", "kernel half(a: f16[M, K], b: f16[N, K]) -> (y: f32[M, N]) {\n  y = f16(a @ b.T)\n}\n", {}},
+      {"four_regions",
+       "kernel four(a: bf16[M, K], b: bf16[P + Q + R + S, K], t: bf16[M, P])\n"
+       "    -> (p: bf16[M, P], q: bf16[M, Q], r: bf16[M, R], s: bf16[M, S]) {\n"
+       "  let (c, d, e, f) = split(a @ b.T, P, Q, R, S)\n  p = c + t\n  q = d\n  r = e\n  s = f\n}\n",
+       {}},
       {"head_norm",
        "kernel head_norm(a: bf16[M, K], b: bf16[H*Dh, K], g: f32[Dh]) -> (q: bf16[M, H, Dh]) {\n"
        "  q = rmsnorm(group(a @ b.T, Dh), g)\n}\n",

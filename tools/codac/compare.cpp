@@ -108,7 +108,8 @@ Comparison compare(const std::vector<ComparedElement>& elements, DType stored, c
       continue;
     }
     double scale = scales.rows.at(e.row);
-    double difference = std::abs(e.got - e.want);
+    // A whole number that its type can't hold is stored as the nearest one.
+    double difference = std::abs(e.got - (exact && std::abs(e.want) < kExactWhole ? stored_want : e.want));
     result.imprecise += exact && std::abs(e.want) >= kExactWhole;
     double allowed = exact ? allowed_whole(e.want)
                            : e.kept + bound.relative * std::abs(e.want) + bound.scaled * scale + bound.absolute;
