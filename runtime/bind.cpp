@@ -29,6 +29,11 @@ bool holds(int64_t left, const std::string& relation, int64_t right) {
   return left >= right;
 }
 
+Status out_of_range(const std::string& name, const TensorView& view) {
+  return argument_error(
+      name, "shape " + to_text(view.shape) + " with strides " + to_text(view.strides) + " exceeds the address space");
+}
+
 }  // namespace
 
 Status argument_error(const std::string& name, const std::string& text) {
@@ -51,6 +56,19 @@ Status LaunchPlan::bind(std::span<const Argument> arguments, int device, Binding
   if (Status status = check_facts(binding); !status.ok()) return status;
   if (Status status = check_overlap(arguments, binding); !status.ok()) return status;
   return fill(arguments, binding);
+}
+
+Status LaunchPlan::rebind(std::span<const Argument> arguments, Binding& binding) const {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const auto* view = std::get_if<TensorView>(&arguments[i]);
+    if (!view || binding.ranges[i].begin == binding.ranges[i].end) continue;
+    if (Status status = check_address(static_cast<int>(i), *view); !status.ok()) return status;
+    const auto range = address_range(*view);
+    if (!range) return out_of_range(image_->params[i].name, *view);
+    binding.ranges[i] = *range;
+  }
+  if (Status status = check_overlap(arguments, binding); !status.ok()) return status;
+  return refill(arguments, binding);
 }
 
 Status LaunchPlan::fill(std::span<const Argument> arguments, Binding& binding) const {
@@ -79,15 +97,14 @@ Status LaunchPlan::check_tensor(int param, const Argument& argument, int device,
     return argument_error(spec.name, "it is in " + place(view->device) + ", expected in " + place(device));
   }
   const auto range = element_count(view->shape) ? address_range(*view) : std::nullopt;
-  if (!range) {
-    return argument_error(spec.name, "shape " + to_text(view->shape) + " with strides " + to_text(view->strides) +
-                                         " exceeds the address space");
-  }
+  if (!range) return out_of_range(spec.name, *view);
   binding.ranges[param] = *range;
-  return range->begin == range->end ? Status() : check_layout(param, *view);
+  if (range->begin == range->end) return {};
+  if (Status status = check_address(param, *view); !status.ok()) return status;
+  return check_layout(param, *view);
 }
 
-Status LaunchPlan::check_layout(int param, const TensorView& view) const {
+Status LaunchPlan::check_address(int param, const TensorView& view) const {
   const ParamSpec& spec = image_->params[param];
   if (!view.data) return argument_error(spec.name, "its address is null, though it has elements");
   const int bits = info(spec.dtype).bits;
@@ -95,6 +112,11 @@ Status LaunchPlan::check_layout(int param, const TensorView& view) const {
     return argument_error(spec.name, "its address is not a multiple of the " + std::to_string(bits / 8) + " bytes of " +
                                          std::string(info(spec.dtype).name));
   }
+  return {};
+}
+
+Status LaunchPlan::check_layout(int param, const TensorView& view) const {
+  const ParamSpec& spec = image_->params[param];
   for (int axis = 0; axis < view.shape.size(); ++axis) {
     if (view.shape[axis] > 1 && view.strides[axis] < 0) {
       return argument_error(spec.name, "axis " + std::to_string(axis) + " has the negative stride " +

@@ -33,6 +33,7 @@ struct Binding {
   std::vector<int64_t> workspace_bytes;  ///< 0: none needed
   int64_t rows = 0, depth = 0;
   std::vector<int64_t> region_columns;
+  uint64_t met_by_form = 0;  ///< the image's conditions that shapes and strides meet; addresses may yet break them
   int64_t row_tiles = 0, tiles = 0;  ///< of the image's tile shape; row_tiles is a multiple of the cluster
   bool has_output = false;           ///< some output has elements; otherwise there is nothing to launch
 
@@ -61,8 +62,13 @@ class LaunchPlan {
   /// Fills `binding` from the arguments, which must be on `device`. Allocates only on failure and while growing.
   Status bind(std::span<const Argument> arguments, int device, Binding& binding) const;
 
+  /// As bind(), where since the last of this binding that succeeded nothing has changed but addresses and numbers.
+  Status rebind(std::span<const Argument> arguments, Binding& binding) const;
+
   /// What bind() does after its checks, for arguments that are known to fit and a binding that holds the symbols.
   Status fill(std::span<const Argument> arguments, Binding& binding) const;
+  /// The same after fill(), where nothing has changed but addresses and numbers.
+  Status refill(std::span<const Argument> arguments, Binding& binding) const;
 
   /// Fills the words of kind Workspace.
   void set_workspaces(std::span<void* const> addresses, Binding& binding) const;
@@ -100,6 +106,7 @@ class LaunchPlan {
   Status undetermined(const std::vector<bool>& known) const;
 
   Status check_tensor(int param, const Argument& argument, int device, Binding& binding) const;
+  Status check_address(int param, const TensorView& view) const;
   Status check_layout(int param, const TensorView& view) const;
   Status solve_symbols(std::span<const Argument> arguments, Binding& binding) const;
   Status check_shapes(std::span<const Argument> arguments, const Binding& binding) const;
@@ -107,6 +114,7 @@ class LaunchPlan {
   Status check_overlap(std::span<const Argument> arguments, const Binding& binding) const;
   Status fill_words(std::span<const Argument> arguments, Binding& binding) const;
   Status fill_geometry(std::span<const Argument> arguments, Binding& binding) const;
+  uint64_t met_by_form(std::span<const Argument> arguments, const Binding& binding) const;
   int64_t condition_bits(std::span<const Argument> arguments, const Binding& binding) const;
   Status scalar_word(int param, const Argument& argument, int64_t& word) const;
 

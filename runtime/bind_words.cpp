@@ -62,6 +62,7 @@ Status LaunchPlan::scalar_word(int param, const Argument& argument, int64_t& wor
 
 Status LaunchPlan::fill_words(std::span<const Argument> arguments, Binding& binding) const {
   binding.words.assign(image_->words.size(), 0);
+  binding.met_by_form = met_by_form(arguments, binding);
   for (size_t i = 0; i < image_->words.size(); ++i) {
     const WordSpec& word = image_->words[i];
     int64_t& value = binding.words[i];
@@ -95,13 +96,28 @@ Status LaunchPlan::fill_words(std::span<const Argument> arguments, Binding& bind
   return {};
 }
 
-int64_t LaunchPlan::condition_bits(std::span<const Argument> arguments, const Binding& binding) const {
+Status LaunchPlan::refill(std::span<const Argument> arguments, Binding& binding) const {
+  for (size_t i = 0; i < image_->words.size(); ++i) {
+    const WordSpec& word = image_->words[i];
+    int64_t& value = binding.words[i];
+    if (word.kind == WordSpec::Kind::Pointer) {
+      value = reinterpret_cast<intptr_t>(std::get<TensorView>(arguments[word.param]).data);
+    } else if (word.kind == WordSpec::Kind::Scalar) {
+      if (Status status = scalar_word(word.param, arguments[word.param], value); !status.ok()) return status;
+    } else if (word.kind == WordSpec::Kind::Conditions) {
+      value = condition_bits(arguments, binding);
+    }
+  }
+  return {};
+}
+
+uint64_t LaunchPlan::met_by_form(std::span<const Argument> arguments, const Binding& binding) const {
   uint64_t bits = 0;
   for (size_t i = 0; i < image_->conditions.size(); ++i) {
     const ConditionSpec& condition = image_->conditions[i];
     const auto& view = std::get<TensorView>(arguments[condition.param]);
     const int64_t element_bits = info(view.dtype).bits;
-    bool good = reinterpret_cast<uintptr_t>(view.data) % static_cast<uint64_t>(condition.alignment) == 0;
+    bool good = true;
     for (int axis = 0; axis < view.shape.size(); ++axis) {
       if (view.shape[axis] <= 1) continue;
       good = good && (axis == condition.unit_axis ? view.strides[axis] == 1
@@ -112,6 +128,16 @@ int64_t LaunchPlan::condition_bits(std::span<const Argument> arguments, const Bi
       good = good && value && *value % condition.extent_multiple == 0;
     }
     bits |= uint64_t{good} << i;
+  }
+  return bits;
+}
+
+int64_t LaunchPlan::condition_bits(std::span<const Argument> arguments, const Binding& binding) const {
+  uint64_t bits = binding.met_by_form;
+  for (size_t i = 0; i < image_->conditions.size(); ++i) {
+    const ConditionSpec& condition = image_->conditions[i];
+    const auto address = reinterpret_cast<uintptr_t>(std::get<TensorView>(arguments[condition.param]).data);
+    if (address % static_cast<uint64_t>(condition.alignment) != 0) bits &= ~(uint64_t{1} << i);
   }
   return static_cast<int64_t>(bits);
 }

@@ -1,7 +1,6 @@
 #include "runtime/c_api.h"
 
 #include <algorithm>
-#include <set>
 
 using namespace coda;
 
@@ -76,29 +75,6 @@ Status order_arguments(const Kernel& kernel, std::span<const coda_argument> give
     Argument& place = ordered[static_cast<size_t>(*index)];
     if (!std::holds_alternative<std::monostate>(place)) return argument_error(name, "it is given twice");
     if (Status status = read_argument(name, given[i], place); !status.ok()) return status;
-  }
-  return {};
-}
-
-/// Values given for symbols: extents, of symbols that the code has.
-Status check_given(const Artefact& artefact, const Bindings& given) {
-  std::set<std::string> known;
-  const auto add = [&](const Dim& dim) { known.merge(dim.symbols()); };
-  for (const auto& image : artefact.images) {
-    const Signature& signature = coda::signature(*image);
-    for (const auto& [symbol, value] : signature.bound) known.insert(symbol);
-    for (const ParamSpec& param : signature.params) std::for_each(param.extents.begin(), param.extents.end(), add);
-    for (const FactSpec& fact : signature.facts) {
-      add(fact.left);
-      add(fact.right);
-    }
-  }
-  for (const auto& [symbol, value] : given) {
-    const auto bad = [&](const std::string& why) {
-      return Status(Code::InvalidArgument, "kernel '" + artefact.signature().name + "' " + why);
-    };
-    if (known.count(symbol) == 0) return bad("has no dimension '" + symbol + "'");
-    if (value < 0) return bad("can't have dimension " + symbol + " = " + std::to_string(value));
   }
   return {};
 }
@@ -202,7 +178,6 @@ coda_code coda_prepare(const coda_image* image, int32_t device, const coda_bindi
   return guarded([&]() -> Status {
     const auto bindings = read_bindings(given, given_count);
     if (!image || !out || !bindings) return null_argument();
-    if (Status status = check_given(image->artefact, *bindings); !status.ok()) return status;
     auto kernel = prepare(image->artefact, device, *bindings);
     if (!kernel) return kernel.status();
     *out = new coda_kernel{std::move(*kernel)};

@@ -3,7 +3,9 @@
 #include <array>
 
 #include "runtime/assemble.h"
+#include "runtime/change.h"
 #include "runtime/device_pointers.h"
+#include "runtime/kept_per_thread.h"
 #include "runtime/loaded_kernel.h"
 #include "runtime/tensor_map.h"
 #include "runtime/workspace.h"
@@ -78,18 +80,29 @@ class CudaKernel : public LoadedKernel {
   Status launch(std::span<const Argument> arguments, void* stream, Workspace workspace) override;
   /// Kernels count rows, columns, depth and tiles in 32 bits.
   Status admit(std::span<const Argument> arguments, const Binding& binding) const override;
-  Status enqueue(std::span<const Argument> arguments, Binding& binding, void* stream) override;
+  Status enqueue(std::span<const Argument> arguments, Call& call, void* stream) override;
 
  private:
+  /// A thread's last launch. Without arguments: none, or one that failed.
+  struct Last {
+    std::vector<Argument> arguments;
+    Call call;
+  };
+
+  /// Checks and binds what differs from the last launch, in the device's context.
+  Status bind(std::span<const Argument> arguments, Last& last) const;
+  /// enqueue() with the device's context current.
+  Status enqueue_here(std::span<const Argument> arguments, Call& call, void* stream);
   /// Fills the tensor maps and the words that depend on them and on the workspaces.
-  Status fill_parameters(std::span<const Argument> arguments, CuStream stream, Binding& binding,
-                         std::vector<CuTensorMap>& block);
+  Status fill_parameters(std::span<const Argument> arguments, CuStream stream, Call& call);
+  void encode_maps(std::span<const Argument> arguments, Call& call) const;
   int64_t grid(const Binding& binding) const;
 
   const Device& device_;
   Module module_;
   WorkspacePool workspaces_;
   DevicePointers pointers_;
+  KeptPerThread<Last> last_;
 };
 
 Status CudaKernel::admit(std::span<const Argument> arguments, const Binding& binding) const {
@@ -116,24 +129,41 @@ Status CudaKernel::admit(std::span<const Argument> arguments, const Binding& bin
   return {};
 }
 
-Status CudaKernel::fill_parameters(std::span<const Argument> arguments, CuStream stream, Binding& binding,
-                                   std::vector<CuTensorMap>& block) {
+Status CudaKernel::fill_parameters(std::span<const Argument> arguments, CuStream stream, Call& call) {
+  Binding& binding = call.binding;
   if (!binding.workspace_bytes.empty()) {
     std::array<void*, 16> addresses{};
     const std::span<void*> used = std::span(addresses).first(binding.workspace_bytes.size());
     if (Status status = workspaces_.get(stream, binding.workspace_bytes, used); !status.ok()) return status;
     plan().set_workspaces(used, binding);
   }
-  const auto& maps = image().tensor_maps;
-  uint64_t bits = 0;
-  for (size_t i = 0; i < maps.size(); ++i) {
-    block[i] = {};
-    const auto& view = std::get<TensorView>(arguments[static_cast<size_t>(maps[i].param)]);
-    const auto values = tensor_map_values(maps[i], plan().map_dims(i), binding.symbols, view);
-    if (values && encode_tensor_map(device_.cu(), *values, block[i])) bits |= uint64_t{1} << i;
-  }
-  plan().set_tensor_map_bits(bits, binding);
+  encode_maps(arguments, call);
   return {};
+}
+
+void CudaKernel::encode_maps(std::span<const Argument> arguments, Call& call) const {
+  const auto& maps = image().tensor_maps;
+  if (call.made.size() != maps.size()) {
+    call.maps.assign(maps.size(), {});
+    call.made.assign(maps.size(), {});
+    call.map_bits = 0;
+  }
+  for (size_t i = 0; i < maps.size(); ++i) {
+    const auto& view = std::get<TensorView>(arguments[static_cast<size_t>(maps[i].param)]);
+    Call::Map& made = call.made[i];
+    if (view.data == made.made_for) continue;
+    if (made.values) {
+      move_tensor_map(*made.values, made.made_for, view.data);
+    } else {
+      made.values = tensor_map_values(maps[i], plan().map_dims(i), call.binding.symbols, view);
+    }
+    made.made_for = view.data;
+    const bool encoded = made.values && encode_tensor_map(device_.cu(), *made.values, call.maps[i]);
+    if (!encoded) call.maps[i] = {};
+    const uint64_t bit = uint64_t{1} << i;
+    call.map_bits = encoded ? call.map_bits | bit : call.map_bits & ~bit;
+  }
+  plan().set_tensor_map_bits(call.map_bits, call.binding);
 }
 
 int64_t CudaKernel::grid(const Binding& binding) const {
@@ -144,31 +174,51 @@ int64_t CudaKernel::grid(const Binding& binding) const {
   return std::clamp<int64_t>(binding.tiles / cluster * image().split, 1, most) * cluster;
 }
 
-Status CudaKernel::launch(std::span<const Argument> arguments, void* stream, Workspace) {
-  thread_local Binding binding;  // one a thread: after a thread's first launches nothing here allocates
-  if (device_.cu().forked()) return device_.cu().forked_status();
+Status CudaKernel::bind(std::span<const Argument> arguments, Last& last) const {
+  const Change since = change(last.arguments, arguments);
+  if (since == Change::None) return {};
+  Binding& binding = last.call.binding;
+  if (since == Change::Values) {
+    if (Status status = plan().rebind(arguments, binding); !status.ok() || !binding.has_output) return status;
+    return pointers_.check(signature(), arguments, last.arguments);
+  }
+  last.call.forget_maps();
   if (Status status = plan().bind(arguments, device(), binding); !status.ok()) return status;
   if (!binding.has_output) return {};
   if (Status status = admit(arguments, binding); !status.ok()) return status;
-  const ContextScope scope(device_);
-  if (!scope.status().ok()) return scope.status();
-  if (Status status = pointers_.check(signature(), arguments); !status.ok()) return status;
-  return enqueue(arguments, binding, stream);
+  return pointers_.check(signature(), arguments);
 }
 
-Status CudaKernel::enqueue(std::span<const Argument> arguments, Binding& binding, void* stream_handle) {
-  thread_local std::vector<CuTensorMap> block;
-  if (!binding.has_output) return {};
+Status CudaKernel::launch(std::span<const Argument> arguments, void* stream, Workspace) {
+  if (device_.cu().forked()) return device_.cu().forked_status();
   const ContextScope scope(device_);
   if (!scope.status().ok()) return scope.status();
+  const auto last = last_.use();
+  Status status = bind(arguments, *last);
+  if (status.ok()) status = enqueue_here(arguments, last->call, stream);
+  if (status.ok()) {
+    last->arguments.assign(arguments.begin(), arguments.end());
+  } else {
+    last->arguments.clear();
+  }
+  return status;
+}
+
+Status CudaKernel::enqueue(std::span<const Argument> arguments, Call& call, void* stream) {
+  const ContextScope scope(device_);
+  return scope.status().ok() ? enqueue_here(arguments, call, stream) : scope.status();
+}
+
+Status CudaKernel::enqueue_here(std::span<const Argument> arguments, Call& call, void* stream_handle) {
+  Binding& binding = call.binding;
+  if (!binding.has_output) return {};
   const auto stream = static_cast<CuStream>(stream_handle);
+  if (Status status = fill_parameters(arguments, stream, call); !status.ok()) return status;
   // The kernel's parameters: the maps, then the words as one. The driver places them (a map is aligned to 64 bytes, and
   // the parameter space does not begin at a multiple of that).
-  const size_t maps = image().tensor_maps.size();
-  block.resize(maps);
-  if (Status status = fill_parameters(arguments, stream, binding, block); !status.ok()) return status;
+  const size_t maps = call.maps.size();
   std::array<void*, kMostMaps + 1> parameters;
-  for (size_t i = 0; i < maps; ++i) parameters[i] = &block[i];
+  for (size_t i = 0; i < maps; ++i) parameters[i] = &call.maps[i];
   parameters[maps] = binding.words.data();
 
   const Status status = device_.cu().cuLaunchKernel(

@@ -88,6 +88,13 @@ Status check_owner(const std::string& folder) {
   return {};
 }
 
+/// From now, in either direction: the clock may have been put back.
+bool is_far(const struct timespec& time, time_t seconds) {
+  struct timespec now {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec - time.tv_sec > seconds || time.tv_sec - now.tv_sec > seconds;
+}
+
 struct File {
   std::string path;
   int64_t bytes = 0;
@@ -151,9 +158,7 @@ std::optional<std::vector<uint8_t>> DiskCache::find(const CacheKey& key) const {
     ::unlink(file.c_str());
   }
   if (entry != Entry::Good) return std::nullopt;
-  struct timespec now {};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  if (now.tv_sec - info.st_mtim.tv_sec > kTouchSeconds) ::futimens(handle->get(), nullptr);
+  if (is_far(info.st_mtim, kTouchSeconds)) ::futimens(handle->get(), nullptr);
   return value;
 }
 
@@ -200,10 +205,8 @@ void DiskCache::trim(int64_t limit_bytes) const {
     total -= file.bytes;
     ::unlink(file.path.c_str());
   }
-  struct timespec now {};
-  ::clock_gettime(CLOCK_REALTIME, &now);
   for (const File& file : files_of(folder_ + "/" + kStaging)) {
-    if (now.tv_sec - file.used.tv_sec > kAbandonedSeconds) ::unlink(file.path.c_str());
+    if (is_far(file.used, kAbandonedSeconds)) ::unlink(file.path.c_str());
   }
 }
 

@@ -25,14 +25,15 @@ class HostKernel : public LoadedKernel {
 
   using Kernel::launch;
   Status launch(std::span<const Argument> arguments, void* stream, Workspace) override {
-    thread_local Binding binding;
-    if (Status status = plan().bind(arguments, kHostDevice, binding); !status.ok()) return status;
-    return enqueue(arguments, binding, stream);
+    thread_local Call call;
+    if (Status status = plan().bind(arguments, kHostDevice, call.binding); !status.ok()) return status;
+    return enqueue(arguments, call, stream);
   }
 
   Status admit(std::span<const Argument>, const Binding&) const override { return {}; }
 
-  Status enqueue(std::span<const Argument>, Binding& binding, void*) override {
+  Status enqueue(std::span<const Argument>, Call& call, void*) override {
+    Binding& binding = call.binding;
     if (!binding.has_output) return {};
     HostPool& pool = HostPool::shared();
     const auto lock = pool.lock();

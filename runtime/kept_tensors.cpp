@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "runtime/change.h"
+
 namespace coda {
 
 /// Sets are only ever added, at the head, so readers can walk the list while a writer adds.
@@ -12,21 +14,6 @@ struct KeptTensors::Set {
   Set* next = nullptr;
 };
 
-namespace {
-
-bool same(const Argument& a, const Argument& b) {
-  const auto *left = std::get_if<TensorView>(&a), *right = std::get_if<TensorView>(&b);
-  if (!left || !right)
-    return a.index() == b.index() && !left && !right && [&] {
-      if (const auto* real = std::get_if<double>(&a)) return *real == std::get<double>(b);
-      if (const auto* integer = std::get_if<int64_t>(&a)) return *integer == std::get<int64_t>(b);
-      return true;
-    }();
-  return left->data == right->data && left->shape == right->shape && left->strides == right->strides;
-}
-
-}  // namespace
-
 KeptTensors::~KeptTensors() {
   for (Set* set = head_.load(); set;) delete std::exchange(set, set->next);
 }
@@ -35,7 +22,7 @@ KeptTensors::Set* KeptTensors::find_set(std::span<const Argument> arguments) con
   for (Set* set = head_.load(std::memory_order_acquire); set; set = set->next) {
     bool all = true;
     for (size_t i = 0; i < weights_.size() && all; ++i) {
-      all = same(set->weights[i], arguments[static_cast<size_t>(weights_[i])]);
+      all = change(set->weights[i], arguments[static_cast<size_t>(weights_[i])]) == Change::None;
     }
     if (all) return set;
   }

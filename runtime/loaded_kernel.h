@@ -2,10 +2,26 @@
 #pragma once
 
 #include "runtime/kernel.h"
+#include "runtime/tensor_map.h"
 
 namespace coda {
 
 class Device;
+
+/// What one launch of a kernel has worked out; kept, so that the next does what has changed only.
+struct Call {
+  struct Map {
+    const void* made_for = nullptr;           ///< the tensor's address; null: there is no map
+    std::optional<TensorMapValues> values{};  ///< for that address
+  };
+  Binding binding;
+  std::vector<CuTensorMap> maps;
+  std::vector<Map> made;  ///< by map; empty: no map holds
+  uint64_t map_bits = 0;  ///< which maps could be made
+
+  /// Shapes or strides are others.
+  void forget_maps() { made.clear(); }
+};
 
 class LoadedKernel : public Kernel {
  public:
@@ -18,7 +34,7 @@ class LoadedKernel : public Kernel {
   /// Whether one launch can do a binding that LaunchPlan::fill() made: sizes that the device can't count are refused.
   virtual Status admit(std::span<const Argument> arguments, const Binding& binding) const = 0;
   /// Enqueues what admit() has accepted; nothing if there is no output.
-  virtual Status enqueue(std::span<const Argument> arguments, Binding& binding, void* stream) = 0;
+  virtual Status enqueue(std::span<const Argument> arguments, Call& call, void* stream) = 0;
 
  private:
   LaunchPlan plan_;

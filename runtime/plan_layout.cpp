@@ -134,6 +134,8 @@ Status PlanLayout::bind(std::span<const Argument> arguments, int device, PlanBin
 
 void PlanLayout::place(std::span<const Argument> arguments, int device, void* arena, void* kept,
                        PlanBinding& binding) const {
+  binding.arena_at = arena;
+  binding.kept_at = kept;
   for (size_t t = 0; t < tensors_.size(); ++t) {
     binding.tensors[t].device = device;
     const auto base = reinterpret_cast<uintptr_t>(tensors_[t].kept ? kept : arena);
@@ -149,7 +151,7 @@ void PlanLayout::place(std::span<const Argument> arguments, int device, void* ar
       if (tensor < 0) call.push_back(arguments[static_cast<size_t>(argument)]);
       if (tensor >= 0) call.push_back(binding.tensors[static_cast<size_t>(tensor)]);
     }
-    auto& symbols = binding.steps[s].symbols;
+    auto& symbols = binding.steps[s].binding.symbols;
     symbols.clear();
     for (const int index : symbols_[s]) symbols.push_back(binding.block.symbols[static_cast<size_t>(index)]);
   }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "runtime/arena.h"
-#include "runtime/kernel.h"
+#include "runtime/loaded_kernel.h"
 
 namespace coda {
 
@@ -12,8 +12,9 @@ struct PlanBinding {
   Binding block;                    ///< of the plan's own parameters
   std::vector<TensorView> tensors;  ///< by tensor; addresses are filled in by place()
   int64_t arena_bytes = 0, kept_bytes = 0;
-  std::vector<Binding> steps;
-  std::vector<std::vector<Argument>> calls;  ///< each step's arguments
+  std::vector<Call> steps;
+  std::vector<std::vector<Argument>> calls;      ///< each step's arguments
+  void *arena_at = nullptr, *kept_at = nullptr;  ///< where place() put the tensors
 
   std::vector<int64_t> bytes;      ///< by tensor
   std::vector<ArenaTensor> arena;  ///< by tensor; a kept one's offset is in memory of its own
@@ -34,6 +35,10 @@ class PlanLayout {
 
   /// Checks the arguments, and fills everything but addresses of tensors and the steps.
   Status bind(std::span<const Argument> arguments, int device, PlanBinding& binding) const;
+  /// As bind(), where since the last of this binding that succeeded nothing has changed but addresses and numbers.
+  Status rebind(std::span<const Argument> arguments, PlanBinding& binding) const {
+    return block_->rebind(arguments, binding.block);
+  }
   /// Puts the tensors into memory, and fills the steps' arguments and their symbols.
   void place(std::span<const Argument> arguments, int device, void* arena, void* kept, PlanBinding& binding) const;
 

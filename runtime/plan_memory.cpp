@@ -15,7 +15,9 @@ Status no_memory(int64_t bytes) {
 class HostPlanMemory : public PlanMemory {
  public:
   std::unique_lock<std::mutex> hold() override { return std::unique_lock(in_use_); }
-  Status check(const Signature&, std::span<const Argument>, Workspace) override { return {}; }
+  Status check(const Signature&, std::span<const Argument>, std::span<const Argument>, Workspace) override {
+    return {};
+  }
   Expected<void*> arena(void*, int64_t bytes) override {
     void* memory = arena_.get(static_cast<size_t>(bytes));
     if (!memory) return no_memory(bytes);
@@ -41,11 +43,12 @@ class CudaPlanMemory : public PlanMemory {
       : device_(device), arenas_(device, std::span(&kArena, 1)), pointers_(device) {}
 
   std::unique_lock<std::mutex> hold() override { return {}; }
-  Status check(const Signature& signature, std::span<const Argument> arguments, Workspace workspace) override {
+  Status check(const Signature& signature, std::span<const Argument> arguments, std::span<const Argument> before,
+               Workspace workspace) override {
     if (device_.cu().forked()) return device_.cu().forked_status();
     const ContextScope scope(device_);
     if (!scope.status().ok()) return scope.status();
-    if (Status status = pointers_.check(signature, arguments); !status.ok()) return status;
+    if (Status status = pointers_.check(signature, arguments, before); !status.ok()) return status;
     return workspace.data ? pointers_.check("workspace", workspace.data) : Status();
   }
   Expected<void*> arena(void* stream, int64_t bytes) override {

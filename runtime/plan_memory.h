@@ -13,8 +13,9 @@ class PlanMemory {
   virtual ~PlanMemory() = default;
   /// Held during a launch where launches can't overlap.
   virtual std::unique_lock<std::mutex> hold() = 0;
-  /// Whether the caller's memory may be used from here.
-  virtual Status check(const Signature& signature, std::span<const Argument> arguments, Workspace workspace) = 0;
+  /// Whether the caller's memory may be used from here; `before` as in DevicePointers::check().
+  virtual Status check(const Signature& signature, std::span<const Argument> arguments,
+                       std::span<const Argument> before, Workspace workspace) = 0;
   /// Memory that work enqueued on `stream` may use, until more work is enqueued there.
   virtual Expected<void*> arena(void* stream, int64_t bytes) = 0;
   /// Memory for as long as the pointer lives.

@@ -1,5 +1,7 @@
 #include "runtime/planned_kernel.h"
 
+#include "runtime/change.h"
+
 namespace coda {
 
 namespace {
@@ -21,17 +23,37 @@ PlannedKernel::PlannedKernel(PlanLayout layout, std::vector<std::unique_ptr<Load
       kept_(layout_.weights()) {}
 
 Status PlannedKernel::launch(std::span<const Argument> arguments, void* stream, Workspace workspace) {
-  PlanBinding& binding = thread_binding();
-  if (Status status = layout_.bind(arguments, device(), binding); !status.ok()) return status;
-  if (!binding.block.has_output) return {};
-  if (Status status = memory_->check(signature(), arguments, workspace); !status.ok()) return status;
+  const auto last = last_.use();
+  Status status = launch(arguments, stream, workspace, *last);
+  if (status.ok()) {
+    last->arguments.assign(arguments.begin(), arguments.end());
+  } else {
+    last->arguments.clear();
+  }
+  return status;
+}
+
+Status PlannedKernel::launch(std::span<const Argument> arguments, void* stream, Workspace workspace, Last& last) {
+  PlanBinding& binding = last.binding;
+  const Change since = change(last.arguments, arguments);
+  Status status;
+  if (since == Change::Form) status = layout_.bind(arguments, device(), binding);
+  if (since == Change::Values) status = layout_.rebind(arguments, binding);
+  if (!status.ok() || !binding.block.has_output) return status;
+  std::span<const Argument> before;
+  if (since != Change::Form) before = last.arguments;
+  status = memory_->check(signature(), arguments, before, workspace);
+  if (!status.ok()) return status;
   const auto lock = memory_->hold();
   auto made = kept(arguments, binding, stream);
   if (!made) return made.status();
   auto shared = arena(workspace, binding, stream);
   if (!shared) return shared.status();
-  layout_.place(arguments, device(), *shared, *made, binding);
-  if (Status status = fill(false, binding); !status.ok()) return status;
+  if (since != Change::None || *shared != binding.arena_at || *made != binding.kept_at) {
+    layout_.place(arguments, device(), *shared, *made, binding);
+    status = since == Change::Form ? fill(false, binding) : refill(false, binding);
+    if (!status.ok()) return status;
+  }
   return enqueue(false, binding, stream);
 }
 
@@ -39,7 +61,7 @@ Status PlannedKernel::fold(std::span<const Argument> arguments, void* stream) {
   if (!layout_.keeps()) return {};
   PlanBinding& binding = thread_binding();
   if (Status status = layout_.bind(arguments, device(), binding); !status.ok()) return status;
-  if (Status status = memory_->check(signature(), arguments, {}); !status.ok()) return status;
+  if (Status status = memory_->check(signature(), arguments, {}, {}); !status.ok()) return status;
   const auto lock = memory_->hold();
   return kept(arguments, binding, stream).status();
 }
@@ -53,8 +75,19 @@ Expected<int64_t> PlannedKernel::workspace_bytes(std::span<const Argument> argum
 Status PlannedKernel::fill(bool once, PlanBinding& binding) const {
   for (size_t s = 0; s < kernels_.size(); ++s) {
     if (layout_.image().steps[s].once != once) continue;
-    Status status = kernels_[s]->plan().fill(binding.calls[s], binding.steps[s]);
-    if (status.ok()) status = kernels_[s]->admit(binding.calls[s], binding.steps[s]);
+    Call& call = binding.steps[s];
+    call.forget_maps();
+    Status status = kernels_[s]->plan().fill(binding.calls[s], call.binding);
+    if (status.ok()) status = kernels_[s]->admit(binding.calls[s], call.binding);
+    if (!status.ok()) return status.with_context(name());
+  }
+  return {};
+}
+
+Status PlannedKernel::refill(bool once, PlanBinding& binding) const {
+  for (size_t s = 0; s < kernels_.size(); ++s) {
+    if (layout_.image().steps[s].once != once) continue;
+    Status status = kernels_[s]->plan().refill(binding.calls[s], binding.steps[s].binding);
     if (!status.ok()) return status.with_context(name());
   }
   return {};

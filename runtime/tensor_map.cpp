@@ -77,7 +77,6 @@ std::optional<TensorMapValues> tensor_map_values(const TensorMapSpec& spec, cons
     }
   }
   values.address = reinterpret_cast<uintptr_t>(view.data) + static_cast<uintptr_t>(offset);
-  if (values.address == 0 || values.address % kAlignment != 0) return std::nullopt;
 
   for (int i = 0; i < values.rank; ++i) {
     const TensorMapAxis& axis = spec.axes[static_cast<size_t>(i)];
@@ -105,6 +104,7 @@ std::optional<TensorMapValues> tensor_map_values(const TensorMapSpec& spec, cons
 
 bool encode_tensor_map(const Driver& cu, const TensorMapValues& values, CuTensorMap& map) {
   static constexpr uint32_t kUnitSteps[5] = {1, 1, 1, 1, 1};
+  if (values.address == 0 || values.address % kAlignment != 0) return false;
   return cu.cuTensorMapEncodeTiled.raw(&map, values.data_type, static_cast<uint32_t>(values.rank),
                                        reinterpret_cast<void*>(values.address), values.extents, values.strides,
                                        values.box, kUnitSteps, kCuTensorInterleaveNone, values.swizzle,

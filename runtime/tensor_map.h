@@ -20,7 +20,12 @@ struct TensorMapValues {
 std::optional<TensorMapValues> tensor_map_values(const TensorMapSpec& spec, const LaunchPlan::MapDims& dims,
                                                  std::span<const int64_t> symbols, const TensorView& view);
 
-/// False if the driver refuses it too.
+/// The same tensor at another address.
+inline void move_tensor_map(TensorMapValues& values, const void* from, const void* to) {
+  values.address += reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(from);
+}
+
+/// False if the address is none that the hardware takes, or the driver refuses.
 bool encode_tensor_map(const Driver& cu, const TensorMapValues& values, CuTensorMap& map);
 
 }  // namespace coda

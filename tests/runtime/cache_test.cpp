@@ -14,58 +14,11 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/runtime/cache_process.h"
 #include "tests/runtime/scratch_folder.h"
 
 using namespace coda;
-using testing::Environment;
-using testing::ScratchFolder;
-
-namespace {
-
-CacheKey key_of(const std::string& text) { return CacheKey().field("kind", "test").field("ptx", text); }
-
-/// What key `n` stands for: long enough that writing it takes a while.
-Cache::Bytes value_of(int n, size_t size = 100000) {
-  Cache::Bytes bytes(size);
-  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>(i * 31 + static_cast<size_t>(n) * 7);
-  return bytes;
-}
-
-DiskCache opened(const std::string& folder, int64_t limit = int64_t{1} << 30) {
-  auto cache = DiskCache::open(folder, limit);
-  INFO(cache.status().message());
-  REQUIRE(cache.ok());
-  return std::move(*cache);
-}
-
-std::string entry_file(const DiskCache& disk, const CacheKey& key) { return disk.folder() + "/entries/" + key.name(); }
-
-Cache::Bytes contents(const std::string& path) {
-  auto bytes = read_file(path, uint64_t{1} << 30);
-  REQUIRE(bytes.ok());
-  return std::move(*bytes);
-}
-
-void overwrite(const std::string& path, const Cache::Bytes& bytes) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc)
-      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-}
-
-/// Runs `body` in a child process, which exits with what it returns.
-template <class F>
-int in_child(F body) {
-  const pid_t child = fork();
-  if (child == 0) _exit(body());
-  int state = 0;
-  waitpid(child, &state, 0);
-  return WIFEXITED(state) ? WEXITSTATUS(state) : -WTERMSIG(state);
-}
-
-long files_in(const std::string& folder) {
-  return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
-}
-
-}  // namespace
+using namespace coda::testing;
 
 TEST_CASE("keys with equal concatenations differ") {
   CHECK(CacheKey().field("a", "bc").bytes() != CacheKey().field("ab", "c").bytes());
@@ -250,37 +203,6 @@ TEST_CASE("threads that race for one key make it once") {
     CHECK(wrong == 0);
     CHECK(made == 10);
   }
-}
-
-TEST_CASE("processes that race for one key make it once") {
-  const ScratchFolder folder;
-  const std::string path = folder / "cache", log = folder / "made";
-  std::vector<pid_t> children;
-  for (int c = 0; c < 6; ++c) {
-    const pid_t child = fork();
-    if (child == 0) {
-      Cache cache(opened(path));
-      bool right = true;
-      for (int n = 0; n < 10; ++n) {
-        auto value = cache.get_or_make(key_of(std::to_string(n)), [&]() -> Expected<Cache::Bytes> {
-          const int fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-          right = right && write(fd, "x", 1) == 1;
-          close(fd);
-          usleep(3000);
-          return value_of(n);
-        });
-        right = right && value.ok() && *value == value_of(n);
-      }
-      _exit(right ? 0 : 1);
-    }
-    children.push_back(child);
-  }
-  for (const pid_t child : children) {
-    int state = 0;
-    waitpid(child, &state, 0);
-    CHECK((WIFEXITED(state) && WEXITSTATUS(state) == 0));
-  }
-  CHECK(contents(log).size() == 10);
 }
 
 TEST_CASE("waiting for another process ends") {

@@ -20,7 +20,15 @@ void* operator new(size_t bytes) {
   if (void* memory = operator new(bytes, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
+void* operator new(size_t bytes, std::align_val_t alignment) {
+  if (counting && !fake_cuda::inside()) ++allocations;
+  const auto unit = static_cast<size_t>(alignment);
+  if (void* memory = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit)) return memory;
+  throw std::bad_alloc();
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace coda {

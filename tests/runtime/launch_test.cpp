@@ -2,15 +2,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <random>
 #include <set>
 #include <thread>
 
 #include "runtime/device.h"
 #include "runtime/kernel.h"
 #include "tests/runtime/count_allocations.h"
+#include "tests/runtime/count_locks.h"
 #include "tests/runtime/fake_cuda/fake_cuda.h"
 #include "tests/runtime/sample_image.h"
 
@@ -206,6 +210,8 @@ TEST_CASE("preparing refuses the wrong architecture, device and size") {
         "the code is for sm_90a, but CUDA device 1 (Fake A100) is sm_80; compile the kernel for that");
   CHECK(prepare(image, 2).status().code() == Code::NotFound);
   CHECK(prepare(image, kHostDevice).status().code() == Code::Unsupported);
+  CHECK(prepare(image, 0, {{"T", 8}}).status().message() == "kernel 'gate_up' has no dimension 'T'");
+  CHECK(prepare(image, 0, {{"M", -8}}).status().message() == "kernel 'gate_up' can't have dimension M = -8");
   KernelImage big = *image;
   big.shared_bytes = 300 * 1024;
   CHECK(prepare(std::make_shared<KernelImage>(big), 0).status().message().find("bytes of shared memory") !=
@@ -301,20 +307,99 @@ TEST_CASE("launches can be captured, even the first, and a captured graph has a 
   CHECK(fake_cuda::snapshot().launches[0].parameters[kWorkspaceWord] != first);
 }
 
-TEST_CASE("a steady launch does not allocate, with fresh addresses and shapes too") {
+TEST_CASE("a steady launch does not allocate or lock, with fresh addresses and shapes too") {
   fake_cuda::reset();
   const auto kernel = prepared(cubin_image());
-  Tensors first(512, 512, 64), second(300, 256, 128);
+  Tensors first(512, 512, 64), moved(512, 512, 64), second(300, 256, 128);
   REQUIRE(kernel->launch(first.arguments, nullptr).ok());
-  for (Tensors* tensors : {&first, &second}) {
-    AllocationCount count;
+  for (Tensors* tensors : {&first, &first, &moved, &second, &second}) {
+    AllocationCount allocations;
+    LockCount locks;
     const Status status = kernel->launch(tensors->arguments, nullptr);
-    CHECK(count.stop() == 0);
+    CHECK(locks.stop() == 0);
+    CHECK(allocations.stop() == 0);
     CHECK(status.ok());
   }
-  AllocationCount count;
+  AllocationCount allocations;
   const std::string text(100, 'x');
-  CHECK(count.stop() == 1);
+  CHECK(allocations.stop() == 1);
+#if !defined(__SANITIZE_THREAD__)
+  static std::mutex mutex;
+  LockCount locks;
+  mutex.lock();
+  mutex.unlock();
+  CHECK(locks.stop() == 1);
+#endif
+}
+
+TEST_CASE("a repeated launch asks the driver for nothing but the launch; a moved one for what has moved") {
+  fake_cuda::reset();
+  const auto kernel = prepared(cubin_image());
+  Tensors tensors, others;
+  REQUIRE(kernel->launch(tensors.arguments, nullptr).ok());
+  const auto calls_of = [&] {
+    const auto before = fake_cuda::snapshot().calls;
+    const Status status = kernel->launch(tensors.arguments, nullptr);
+    INFO(status.message());
+    REQUIRE(status.ok());
+    auto calls = fake_cuda::snapshot().calls;
+    for (const auto& [name, count] : before) {
+      if ((calls[name] -= count) == 0) calls.erase(name);
+    }
+    return calls;
+  };
+  using Calls = std::map<std::string, int>;
+  Calls steady{
+      {"cuCtxGetCurrent", 1}, {"cuCtxPushCurrent_v2", 1}, {"cuStreamGetCaptureInfo_v2", 1}, {"cuLaunchKernel", 1}};
+  CHECK(calls_of() == steady);
+  const auto same = fake_cuda::snapshot().launches;
+  CHECK(same[0].parameters == same[1].parameters);
+
+  tensors.view(1).data = others.view(1).data;  // the second map's tensor
+  Calls moved = steady;
+  moved["cuPointerGetAttributes"] = moved["cuTensorMapEncodeTiled"] = 1;
+  CHECK(calls_of() == moved);
+  CHECK(calls_of() == steady);
+  tensors.arguments[3] = 7.0;
+  CHECK(calls_of() == steady);
+  const auto launch = fake_cuda::snapshot().launches.back();
+  CHECK(launch.parameters[kFirstWord + 2] == reinterpret_cast<uintptr_t>(others.view(1).data));
+  CHECK(launch.parameters[kFirstWord + 5] == std::bit_cast<uint32_t>(7.0f));
+  CHECK(map_of(launch, 1).address == reinterpret_cast<uintptr_t>(others.view(1).data) + 512 * 64 * 2);
+  CHECK(map_of(launch, 0).address == reinterpret_cast<uintptr_t>(tensors.view(0).data));
+}
+
+TEST_CASE("every launch passes what a first launch with its arguments would, whatever came before") {
+  fake_cuda::reset();
+  const auto kernel = prepared(cubin_image());
+  Tensors a, b, small(300, 256, 64), wide(300, 512, 128);
+  std::mt19937 random(7);
+  const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+  for (int i = 0; i < 400; ++i) {
+    Tensors* const from[] = {&a, &b, &small, &wide};
+    auto arguments = from[pick(4)]->arguments;
+    const auto view = [&](size_t p) -> TensorView& { return std::get<TensorView>(arguments[p]); };
+    if (pick(2)) arguments[3] = static_cast<double>(pick(3));
+    if (pick(4) == 0) view(0).data = static_cast<char*>(view(0).data) + 2;  // no tensor map
+    if (pick(8) == 0) view(4).data = static_cast<char*>(view(4).data) + 2;  // no wide stores
+    if (pick(8) == 0) view(0).data = view(4).data;                          // overlap
+    if (pick(8) == 0) view(2).data = static_cast<char*>(view(2).data) + 1;  // misaligned
+    if (pick(8) == 0) view(1).data = nullptr;
+    if (pick(8) == 0) view(0).shape[0] = 299;
+    void* const stream = reinterpret_cast<void*>(static_cast<uintptr_t>(0x91 + pick(2)));
+    const Status status = kernel->launch(arguments, stream);
+    const auto seen = fake_cuda::snapshot().launches;
+    const auto fresh = prepared(cubin_image());
+    const Status expected = fresh->launch(arguments, stream);
+    REQUIRE(status.message() == expected.message());
+    REQUIRE(status.code() == expected.code());
+    if (!status.ok()) continue;
+    auto launch = seen.back(), reference = fake_cuda::snapshot().launches.back();
+    launch.parameters[kWorkspaceWord] = reference.parameters[kWorkspaceWord];
+    REQUIRE(launch.parameters == reference.parameters);
+    REQUIRE(launch.grid == reference.grid);
+    REQUIRE(launch.stream == reference.stream);
+  }
 }
 
 TEST_CASE("threads launch one kernel at once") {

@@ -1,11 +1,13 @@
 // Plans against the fake driver that launch_test.cpp chooses.
 #include <catch2/catch.hpp>
+#include <random>
 #include <set>
 #include <thread>
 
 #include "runtime/device.h"
 #include "runtime/recording.h"
 #include "tests/runtime/count_allocations.h"
+#include "tests/runtime/count_locks.h"
 #include "tests/runtime/fake_cuda/fake_cuda.h"
 #include "tests/runtime/sample_plan.h"
 
@@ -133,17 +135,62 @@ TEST_CASE("sizes that one of a plan's kernels can't count are refused before the
   CHECK(fake_cuda::snapshot().launches.empty());
 }
 
-TEST_CASE("a steady launch of a plan does not allocate, with fresh addresses and shapes too") {
+TEST_CASE("a steady launch of a plan does not allocate or lock, with fresh addresses and shapes too") {
   fake_cuda::reset();
   const auto kernel = prepared(testing::sample_plan(4));
-  Chain first(512, {64, 128, 256, 512, 64}), second(300, {128, 64, 96, 256, 512});
+  const std::vector<int64_t> widths{64, 128, 256, 512, 64};
+  Chain first(512, widths), moved(512, widths), second(300, {128, 64, 96, 256, 512});
   REQUIRE(kernel->launch(first.arguments, nullptr).ok());
   REQUIRE(kernel->launch(second.arguments, nullptr).ok());
-  for (Chain* chain : {&first, &second}) {
-    AllocationCount count;
+  for (Chain* chain : {&first, &first, &moved, &second}) {
+    AllocationCount allocations;
+    LockCount locks;
     const Status status = kernel->launch(chain->arguments, nullptr);
-    CHECK(count.stop() == 0);
+    CHECK(locks.stop() == 0);
+    CHECK(allocations.stop() == 0);
     CHECK(status.ok());
+  }
+}
+
+TEST_CASE("every launch of a plan passes what a first one would, whatever came before") {
+  fake_cuda::reset();
+  PlanImage image = testing::sample_plan(3);
+  image.steps[0].once = true;
+  const auto kernel = prepared(image);
+  const std::vector<int64_t> widths{64, 128, 256, 72};
+  Chain a(300, widths), b(300, widths), c(200, widths);
+  auto given = DeviceTensor::create(device(), DType::U8, {1 << 20});
+  REQUIRE(given.ok());
+  std::mt19937 random(11);
+  const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+  for (int i = 0; i < 300; ++i) {
+    Chain* const from[] = {&a, &b, &c};
+    auto arguments = from[pick(3)]->arguments;
+    if (pick(2)) arguments[2] = pick(2) ? a.arguments[2] : b.arguments[2];
+    if (pick(8) == 0) std::get<TensorView>(arguments[6]).data = std::get<TensorView>(arguments[0]).data;  // overlap
+    if (pick(6) == 0) kernel->weights_changed();
+    const Workspace workspace = pick(3) ? Workspace() : Workspace{given->view.data, 1 << 20};
+    void* const on = stream(static_cast<uintptr_t>(0xa1 + pick(2)));
+    const Status status = kernel->launch(arguments, on, workspace);
+    const auto seen = fake_cuda::snapshot().launches;
+    const auto fresh = prepared(image);
+    const Status expected = fresh->launch(arguments, on, workspace);
+    REQUIRE(status.message() == expected.message());
+    if (!status.ok()) continue;
+    const auto reference = fake_cuda::snapshot().launches;
+    for (size_t step = 1; step <= 2; ++step) {  // from the end: the first was made once for these weights
+      const auto& ours = seen[seen.size() - step];
+      const auto& theirs = reference[reference.size() - step];
+      CHECK(ours.grid == theirs.grid);
+      for (size_t word = kFirstWord; word < ours.parameters.size(); ++word) {
+        const size_t at = word - kFirstWord;
+        const bool is_own = at == 11 || (at == 0 && step == 2) || (!workspace.data && (at == 0 || at == 6));
+        if (!is_own || (at == 6 && step == 1)) REQUIRE(ours.parameters[word] == theirs.parameters[word]);
+      }
+      // The map is of what the pointer points to.
+      REQUIRE(ours.parameters[1] == ours.parameters[kInput]);
+    }
+    REQUIRE(seen[seen.size() - 1].parameters[kInput] == seen[seen.size() - 2].parameters[kOutput]);
   }
 }
 

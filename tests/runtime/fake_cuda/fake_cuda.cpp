@@ -196,15 +196,18 @@ CuResult cuMemsetD8Async(CuDevicePtr at, unsigned char value, size_t bytes, CuSt
   std::memset(reinterpret_cast<void*>(at), value, bytes);
   return kCuSuccess;
 }
-CuResult cuPointerGetAttribute(void* value, int attribute, CuDevicePtr address) {
+CuResult cuPointerGetAttributes(unsigned count, int* attributes, void** values, CuDevicePtr address) {
   ENTER();
   const std::lock_guard lock(mutex);
   auto it = state.memory.upper_bound(static_cast<uintptr_t>(address));
-  if (it == state.memory.begin()) return kCuInvalidValue;
-  --it;
-  if (address >= it->first + it->second.first) return kCuInvalidValue;
-  const int result = attribute == kCuPointerMemoryType ? static_cast<int>(kCuMemoryDevice) : it->second.second;
-  std::memcpy(value, &result, sizeof(result));
+  const bool known = it != state.memory.begin() && address < std::prev(it)->first + std::prev(it)->second.first;
+  for (unsigned i = 0; i < count; ++i) {  // what is not known is no error, but 0 throughout
+    int value = 0;
+    if (known) {
+      value = attributes[i] == kCuPointerMemoryType ? static_cast<int>(kCuMemoryDevice) : std::prev(it)->second.second;
+    }
+    std::memcpy(values[i], &value, sizeof(value));
+  }
   return kCuSuccess;
 }
 
