@@ -29,5 +29,11 @@ for sizes in "6144 4096" "4096 14336"; do  # tools/bench_few_rows.py
   done
   build_one few_rows gemm.coda gemm "N$n.K$k.s0" --dim M=16 --dim N=$n --dim K=$k
 done
+for sizes in "4096 14336" "28672 4096"; do  # tools/bench_adamw.py
+  read -r n k <<<"$sizes"
+  for tokens in 8192 16384; do
+    build_one adamw models/adamw.coda adamw "N$n.K$k.T$tokens" --dim T=$tokens --dim N=$n --dim K=$k
+  done
+done
 each_example build_one
 echo "$(ls "$folder/programs" | wc -l) programs, $(du -sh --apparent-size "$folder/programs" | cut -f1)"

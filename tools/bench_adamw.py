@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Times a weight gradient with AdamW in its epilogue (examples/models/adamw.coda: f32 weights and moments updated in place,
+the bf16 copy for the next step) against cuBLAS's product with an f32 output, torch's fused AdamW and the copy, in pairs of
+bursts as bench_gpu.py does. Before that, the step is compared with AdamW in f64. Needs the folder made by
+`tools/package.sh --programs` and torch.
+"""
+import argparse
+import json
+import pathlib
+
+import torch
+
+import bench_gpu
+from bench_blocks import peer_row, time_peers
+from bench_gpu import beat, normal
+
+CASES = [dict(T=8192, N=4096, K=14336), dict(T=16384, N=4096, K=14336), dict(T=8192, N=28672, K=4096),
+         dict(T=16384, N=28672, K=4096)]
+RATE, B1, B2, EPS, DECAY, STEP, CLIP = 1e-3, 0.9, 0.95, 1e-8, 0.1, 10, 1.0
+
+
+def make(d):
+    n, k, f32 = d["N"], d["K"], torch.float32
+    return dict(x=normal(d["T"], k), dz=normal(d["T"], n), p=normal(n, k, scale=k ** -0.5, dtype=f32),
+                m=normal(n, k, scale=10.0, dtype=f32), v=normal(n, k, scale=30.0, dtype=f32).square(),
+                w=torch.empty(n, k, dtype=torch.bfloat16, device="cuda"))
+
+
+def scalars():
+    return dict(lr=RATE, b1=B1, b2=B2, eps=EPS, decay=DECAY, c1=1 - B1 ** STEP, c2=1 - B2 ** STEP, clip=CLIP)
+
+
+def torch_step(s):
+    """torch's, as its optimizer calls it: the step count lives on the device."""
+    step = torch.full((), float(STEP), device="cuda")
+
+    def run():
+        gradient = torch.mm(s["dz"].t(), s["x"], out_dtype=torch.float32)
+        torch._fused_adamw_([s["p"]], [gradient], [s["m"]], [s["v"]], [], [step], lr=RATE, beta1=B1, beta2=B2,
+                            weight_decay=DECAY, eps=EPS, amsgrad=False, maximize=False)
+        s["w"].copy_(s["p"])
+    return run
+
+
+def check(s, launch):
+    """The largest difference of a sample of rows from f64, in units of the step's size, of p; of w, relative."""
+    rows = torch.randint(0, s["p"].shape[0], (32,), device="cuda")
+    p, m, v = (s[k][rows].double() for k in "pmv")
+    g = s["dz"].double()[:, rows].t() @ s["x"].double()
+    m, v = B1 * m + (1 - B1) * g, B2 * v + (1 - B2) * g * g
+    p = p * (1 - RATE * DECAY) - RATE * (m / (1 - B1 ** STEP)) / ((v / (1 - B2 ** STEP)).sqrt() + EPS)
+    launch()
+    torch.cuda.synchronize()
+    errors = {k: ((s[k][rows].double() - want).norm() / want.norm()).item() for k, want in (("p", p), ("m", m), ("v", v), ("w", p))}
+    if not (errors["p"] < 1e-6 and errors["m"] < 1e-5 and errors["v"] < 1e-5 and errors["w"] < 3e-3):
+        raise AssertionError(str(errors))
+    return errors
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dist", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent)
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--json", type=pathlib.Path)
+    args = parser.parse_args()
+    coda = bench_gpu.start(args.dist)
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; ratio = time of cuBLAS + fused AdamW / coda's", flush=True)
+    results = []
+    for d in CASES:
+        name = "N{N}.K{K}.T{T}".format(**d)
+        beat(name)
+        kernel = coda.load(args.dist / "programs" / f"adamw.{name}.coda.bin").prepare(0)
+        sets = [make(d) for _ in range(2)]
+        ours = [lambda s=s: kernel(**s, **scalars()) for s in sets]
+        errors = check(sets[0], ours[0])
+        timed = time_peers(ours, {"separate": [torch_step(s) for s in sets]}, args.rounds, 2.0 * d["T"] * d["N"] * d["K"], name)
+        results.append(dict(dims=d, errors=errors, **timed))
+        print(f"{name:<24} {peer_row('separate', timed['separate'])}  error of p {errors['p']:.1e}", flush=True)
+    if args.json:
+        args.json.write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()
