@@ -14,6 +14,9 @@
 namespace coda {
 namespace {
 
+/// So many regions of columns are usual (queries, keys and values, each in parts); more look like one a head.
+constexpr size_t kFewRegions = 8;
+
 constexpr DumpInfo kDumps[] = {{Dump::Ast, "ast", Stage::Check},
                                {Dump::Ir, "ir", Stage::Elaborate},
                                {Dump::Epilogue, "epilogue", Stage::Lower},
@@ -92,8 +95,9 @@ class Pipeline {
     result_.program = std::make_unique<Program>(std::move(program));
   }
 
-  /// Binds as few symbols as the kernel's structure allows: none, else one (the one that cuts the columns into the
-  /// fewest regions: a head's size rather than the number of heads), else all those given less each that can go.
+  /// Binds as few symbols as the kernel's structure allows: none, else the one or two that cut the columns into the
+  /// fewest regions (a head's size and that of its rotated part rather than the number of heads), else all those given
+  /// less each that can go.
   bool lower(const ast::Module& module, Program all_bound) {
     Bindings bound;
     if (!lowers(module, bound)) {
@@ -104,11 +108,16 @@ class Pipeline {
         return false;
       }
       std::optional<size_t> fewest;
-      for (const auto& [name, value] : request_.bindings) {
-        const auto regions = lowers(module, {{name, value}});
-        if (!regions || (fewest && *fewest <= *regions)) continue;
+      const auto consider = [&](const Bindings& few) {
+        const auto regions = lowers(module, few);
+        if (!regions || (fewest && *fewest <= *regions)) return;
         fewest = regions;
-        bound = {{name, value}};
+        bound = few;
+      };
+      for (const auto& one : request_.bindings) consider({one});
+      const bool few = fewest && *fewest <= kFewRegions;
+      for (auto one = request_.bindings.begin(); one != request_.bindings.end() && !few; ++one) {
+        for (auto other = std::next(one); other != request_.bindings.end(); ++other) consider({*one, *other});
       }
       for (const auto& [name, value] : request_.bindings) {
         Bindings fewer = bound;

@@ -99,6 +99,15 @@ TEST_CASE("sizes stay open; only what the structure needs is compiled in") {
   CHECK(heads.program->bound == Bindings{{"Dh", 64}});
 }
 
+TEST_CASE("of symbols that the structure needs, those are compiled in that leave the fewest regions") {
+  CompileRequest heads = example("models/decoupled_rope.coda", "sm_90a", Stage::Lower);
+  heads.bindings = {{"M", 4096}, {"D", 1536}, {"H", 128}, {"Dh", 192}, {"R", 64}};
+  const Compilation made = compile(heads);
+  REQUIRE(made.epilogue);
+  CHECK(made.program->bound == Bindings{{"Dh", 192}, {"R", 64}});
+  CHECK(made.epilogue->regions.size() < 4);
+}
+
 TEST_CASE("errors come back as data, with nothing behind them") {
   for (const char* bad : {"kernel", "kernel k(x: bf16[M, K]) -> (y: bf16[M]) { y = z }", "fn f(x) = x", ""}) {
     CAPTURE(bad);
