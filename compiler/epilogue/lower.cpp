@@ -167,13 +167,22 @@ class Lowerer {
       const Span assigned = own_span(source_, source_.outputs[i].span, target.span);
       unit.span = own_span(source_, l.graph[values[i]].span, assigned);
       std::set<std::string> rows;
+      const NamedDim* twice = nullptr;
       for (const auto& dim : target.dims) {
         unit.index.push_back(substitute(affine(bound(dim)), l.roles.row_alias));
         if (!l.roles.is_row(dim.name)) {
           unit.columns.push_back(bound(dim));
           continue;
         }
-        for (const auto& term : unit.index.back().terms) rows.insert(term.dim.name);
+        // Two dimensions of the product's rows: one of them is from elsewhere.
+        for (const auto& term : unit.index.back().terms) {
+          if (!rows.insert(term.dim.name).second) twice = &dim;
+        }
+      }
+      if (twice != nullptr) {
+        diagnostics_.report(DiagId::E0315, unit.span, {twice->name, unit.name});
+        good = false;
+        continue;
       }
       if (!rows.empty() && rows.size() != l.roles.rows.size()) {
         good = refuse_rows(unit, rows, l) && good;

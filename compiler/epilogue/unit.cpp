@@ -141,6 +141,7 @@ class Settler {
       }
     }
     if (!(covered == dim.extent)) {
+      if (maps.size() == 1) return regroup(unit, dim, maps[0], open.coordinate.offset, depth);
       l_.diagnostics.report(DiagId::E0316, unit.span, {unit.name});
       return false;
     }
@@ -158,6 +159,34 @@ class Settler {
       if (!settle(piece(unit, dim, to, fresh), depth + 1)) return false;
     }
     return true;
+  }
+
+  /// A part of what one put joins without gaps, the coordinate being `start` + `dim`: digits as the put's, of which the
+  /// outermost has fewer values.
+  bool regroup(const Unit& unit, const NamedDim& dim, const AffineMap& put, const Dim& start, int depth) {
+    std::vector<AffineMap::Term> terms = put.terms;
+    AffineMap to;
+    std::vector<NamedDim> fresh;
+    for (Dim stride(1); !terms.empty();) {
+      const auto next = std::find_if(terms.begin(), terms.end(), [&](const auto& t) { return t.stride == stride; });
+      if (next == terms.end()) break;
+      NamedDim digit = l_.reindexer.fresh(next->dim);
+      terms.erase(next);
+      if (terms.empty()) {
+        const auto count = l_.facts.exact_quotient(dim.extent, stride);
+        if (!count || !l_.facts.exact_quotient(start - put.offset, stride)) {
+          const Dim border = start.is_zero() ? dim.extent : start;
+          return mixed(unit, "a piece begins at `" + border.text() + "`, inside a group of `" + stride.text() + "`");
+        }
+        digit.extent = *count;
+      }
+      to.terms.push_back({digit, stride});
+      stride = stride * digit.extent;
+      fresh.push_back(std::move(digit));
+    }
+    if (terms.empty() && fresh.size() > 1) return settle(piece(unit, dim, to, fresh), depth + 1);
+    l_.diagnostics.report(DiagId::E0316, unit.span, {unit.name});
+    return false;
   }
 
   /// The coordinate has several digits: cut the outermost one where a put begins and ends.

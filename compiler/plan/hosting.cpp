@@ -340,6 +340,22 @@ void Hosting::place_row_wise(NodeId id) {
   }
 }
 
+/// A statistic of values that are finished by kernel `before`.
+void Hosting::place_after(NodeId id, int before) {
+  const auto& space = algebra_.graph()[statistic_body(algebra_.graph()[id])].dims;
+  size_t index = static_cast<size_t>(before) + 1;
+  while (index < kernels.size() && (kernels[index].kind != KernelKind::RowWise || kernels[index].space != space)) {
+    ++index;
+  }
+  if (index == kernels.size()) kernels.push_back({.kind = KernelKind::RowWise, .space = space});
+  kernels[index].hosts.push_back(id);
+  for (const NodeId light : light_below(id)) {
+    if (taken_in_.contains(light)) kernels[index].waits.push_back(light);
+  }
+  taken_in_[id] = static_cast<int>(index);
+  known[id] = static_cast<double>(index);
+}
+
 /// Tensors that computing `id` reads, from other kernels and of the program.
 std::set<NodeId> Hosting::reads(NodeId id) const {
   std::set<NodeId> found, seen;
@@ -405,6 +421,8 @@ void Hosting::place(NodeId id) {
     double after = arrival(node);
     for (const NodeId arg : node.args) after = std::max(after, known_after(arg));
     for (const int below : homes_below(id)) after = std::max(after, static_cast<double>(below));
+    // A kernel's statistics are whole only after it, so what reduces them is another's.
+    if (is_statistic(id) && after >= 0 && after == std::floor(after)) return place_after(id, static_cast<int>(after));
     known[id] = after;
     return;
   }

@@ -71,6 +71,7 @@ class Hosting {
   void place_gemm(NodeId node);
   void place_statistic(NodeId node);
   void place_row_wise(NodeId node);
+  void place_after(NodeId node, int before);
   void operand(NodeId node);
   int arrival(const Node& input);
   std::optional<std::vector<NodeId>> sides(NodeId gemm);
