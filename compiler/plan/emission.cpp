@@ -218,7 +218,9 @@ class Emission {
       write(b, store, tensor_of(store));
       if (operand_tensor(store) != tensor_of(store)) write(b, store, operand_tensor(store));
     }
-    for (const NodeId statistic : traffic.statistics) write(b, statistic, tensor_of(statistic));
+    for (const NodeId statistic : traffic.statistics) {  // a large one may be among the stores
+      if (!written_.contains(tensor_of(statistic))) write(b, statistic, tensor_of(statistic));
+    }
     const bool light_result = host.accumulator != kNoNode && !algebra_.wide(host.accumulator);
     if (light_result) write(b, host.accumulator, tensor_of(host.accumulator));
     // The finish stage: outputs made of statistics whole after this kernel.

@@ -200,12 +200,29 @@ void Hosting::operand(NodeId node) {
   stored.insert(node);
 }
 
+/// Dimensions that all factors with summed dimensions have, where each has others too: a product for each element.
+std::vector<NamedDim> Hosting::batch_of(const Node& gemm) const {
+  std::optional<std::vector<NamedDim>> shared;
+  size_t least = SIZE_MAX;
+  for (const NodeId factor : gemm.args) {
+    const auto& dims = algebra_.graph()[factor].dims;
+    const auto own = intersection(dims, gemm.dims);
+    if (own.empty() || !meet(dims, gemm.over)) continue;
+    shared = shared ? intersection(*shared, own) : own;
+    least = std::min(least, own.size());
+  }
+  return shared && shared->size() < least ? *shared : std::vector<NamedDim>{};
+}
+
 /// The two operands of a GEMM as products of its factors; those with only summed dimensions go where `fold_` says.
 std::optional<std::vector<NodeId>> Hosting::sides(NodeId gemm) {
   const Node node = algebra_.graph()[gemm];
   std::vector<std::vector<NodeId>> groups;
   std::vector<NodeId> summed_only;
-  const auto own = [&](NodeId factor) { return intersection(algebra_.graph()[factor].dims, node.dims); };
+  const std::vector<NamedDim> batch = batch_of(node);
+  const auto own = [&](NodeId factor) {
+    return difference(intersection(algebra_.graph()[factor].dims, node.dims), batch);
+  };
   for (const NodeId factor : node.args) {
     if (own(factor).empty()) {
       summed_only.push_back(factor);
@@ -433,6 +450,13 @@ void Hosting::place(NodeId id) {
   const std::set<int> homes = homes_below(id);
   int host = homes.empty() ? -1 : *homes.rbegin();
   if (host >= 0 && kernels[static_cast<size_t>(host)].kind == KernelKind::External) host = -1;
+  // What spans two values that lack dimensions of one another is no element of either.
+  const bool is_elementwise = node.kind == NodeKind::Sum || node.kind == NodeKind::Apply ||
+                              (node.kind == NodeKind::Contract && node.over.empty());
+  const bool spans = is_elementwise && node.args.size() > 1 &&
+                     std::none_of(node.args.begin(), node.args.end(),
+                                  [&](NodeId arg) { return subset(node.dims, algebra_.graph()[arg].dims); });
+  if (spans) host = -1;
   if (host >= 0) {
     // What waits for a statistic of its own kernel floats: it is computed by whoever uses it later.
     for (const NodeId light : light_below(id)) {

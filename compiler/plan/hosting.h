@@ -74,6 +74,7 @@ class Hosting {
   void place_after(NodeId node, int before);
   void operand(NodeId node);
   int arrival(const Node& input);
+  std::vector<NamedDim> batch_of(const Node& gemm) const;
   std::optional<std::vector<NodeId>> sides(NodeId gemm);
   std::set<int> homes_below(NodeId node) const;
   NodeId statistic_body(const Node& node);

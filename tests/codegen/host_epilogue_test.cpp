@@ -163,6 +163,21 @@ TEST_CASE("host: several row dimensions", "[host]") {
   run_ragged(program, {{"B", 3}, {"T", 50}, {"N", 20}, {"K", 10}});
 }
 
+TEST_CASE("host: a join beside a regrouping of the whole", "[host]") {
+  const HostProgram program = compile_for_host(R"(
+kernel f(x: bf16[M, K], w: bf16[2*H*Dh, K], g: f32[Dh]) -> (y: bf16[M, 2*H*Dh], p: f32[M, H*Dh]) {
+    let z = x @ w.T
+    let (a, b) = halves(z)
+    y = join_halves(relu(a), b) * flatten(group(z, Dh) * g)
+    p = a + flatten(group(b, Dh) * g)
+}
+)",
+                                               {{"Dh", 8}});
+  for (const int64_t heads : {1, 3, 20}) {
+    run_and_check(program, {.sizes = {{"M", 70}, {"K", 30}, {"H", heads}}});
+  }
+}
+
 TEST_CASE("host: the non-finite stays in its row through an epilogue", "[host]") {
   const HostProgram program = compile_for_host(
       "kernel f(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N], s: f32[M], l: f32[M], m: f32[M]) {\n"
