@@ -191,7 +191,10 @@ class Emission {
     return hosting_.is_source(side) || !algebra_.wide(side) ? copy(b, side) : read(b, operand_tensor(side));
   }
 
-  void write(Builder& b, NodeId value, int tensor) { write_node(b, copy(b, value), tensor); }
+  void write(Builder& b, NodeId value, int tensor) {
+    if (hosting_.elastic.contains(value)) value = graph_[value].args[0];
+    write_node(b, copy(b, value), tensor);
+  }
 
   void write_node(Builder&, NodeId node, int tensor) {
     const PlanTensor& t = plan_.tensors[static_cast<size_t>(tensor)];

@@ -46,6 +46,7 @@ class Hosting {
   std::map<NodeId, int> home;      // wide values; -1: computed wherever it is used
   std::map<NodeId, double> known;  // light values: the kernel after which (k), or within which (k - 1/2), it is known
   std::set<NodeId> stored;
+  std::set<NodeId> elastic;  // casts that are nothing but how a value is kept
   std::string failure;
   NodeId failed = kNoNode;  // where
 
@@ -76,6 +77,7 @@ class Hosting {
   int arrival(const Node& input);
   std::vector<NamedDim> batch_of(const Node& gemm) const;
   std::optional<std::vector<NodeId>> sides(NodeId gemm);
+  void round_to_other(std::vector<NodeId>& operands);
   std::set<int> homes_below(NodeId node) const;
   NodeId statistic_body(const Node& node);
   bool complete_in_tile(const std::vector<NamedDim>& over) const;

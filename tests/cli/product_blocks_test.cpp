@@ -84,3 +84,28 @@ grad loss wrt (x, gain, w)
     CHECK(both.right);
   }
 }
+
+TEST_CASE("a gradient that comes in in f32 is rounded for the products with 16-bit operands") {
+  const char* text = R"(
+block f(x: bf16[M, D], w: bf16[N, D], v: bf16[N, D]) -> (z: f32[M, N], u: bf16[M, N], l: f32) {
+    z = x @ w.T
+    u = tanh(z) * (x @ v.T)
+    l = mean(z*z, over = (M, N))
+}
+
+kernel g(x: bf16[M, D], w: bf16[N, D]) -> (z: f32[M, N]) {
+    z = x @ w.T
+}
+
+grad f wrt (x, w, v)
+grad g wrt (x, w)
+)";
+  const Bindings dims{{"M", 21}, {"N", 9}, {"D", 18}};
+  for (const char* routine : {"f_grad", "f_bwd"}) {
+    const BlockRun run = run_block(text, dims, {.routine = routine});
+    INFO(routine << "\n" << run.message);
+    REQUIRE(run.compiled);
+    CHECK(run.right);
+  }
+  expect(text, dims, "g_bwd", 3);
+}

@@ -1,0 +1,126 @@
+// What a GEMM multiplies: its factors as two operands, an activation's side and a weight's, and what of both is a
+// batch.
+#include <algorithm>
+
+#include "compiler/plan/hosting.h"
+
+namespace coda {
+
+namespace {
+
+/// Does the program itself round a parameter, or a piece of one, to this type?
+bool casts_parameters(const Graph& graph, DType dtype) {
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (graph[id].kind != NodeKind::Cast || graph[id].dtype != dtype) continue;
+    NodeId leaf = graph[id].args[0];
+    while (graph[leaf].kind == NodeKind::View) leaf = graph[leaf].args[0];
+    if (graph[leaf].kind == NodeKind::Input) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+/// Dimensions that all factors with summed dimensions have, where each has others too: a product for each element.
+std::vector<NamedDim> Hosting::batch_of(const Node& gemm) const {
+  std::optional<std::vector<NamedDim>> shared;
+  size_t least = SIZE_MAX;
+  for (const NodeId factor : gemm.args) {
+    const auto& dims = algebra_.graph()[factor].dims;
+    const auto own = intersection(dims, gemm.dims);
+    if (own.empty() || !meet(dims, gemm.over)) continue;
+    shared = shared ? intersection(*shared, own) : own;
+    least = std::min(least, own.size());
+  }
+  return shared && shared->size() < least ? *shared : std::vector<NamedDim>{};
+}
+
+/// The two operands of a GEMM as products of its factors; those with only summed dimensions go where `fold_` says.
+std::optional<std::vector<NodeId>> Hosting::sides(NodeId gemm) {
+  const Node node = algebra_.graph()[gemm];
+  std::vector<std::vector<NodeId>> groups;
+  std::vector<NodeId> summed_only;
+  const std::vector<NamedDim> batch = batch_of(node);
+  const auto own = [&](NodeId factor) {
+    return difference(intersection(algebra_.graph()[factor].dims, node.dims), batch);
+  };
+  for (const NodeId factor : node.args) {
+    if (own(factor).empty()) {
+      summed_only.push_back(factor);
+      continue;
+    }
+    std::vector<NodeId> merged{factor};
+    std::erase_if(groups, [&](const std::vector<NodeId>& group) {
+      const bool joined =
+          std::any_of(group.begin(), group.end(), [&](NodeId other) { return meet(own(other), own(factor)); });
+      if (joined) merged.insert(merged.end(), group.begin(), group.end());
+      return joined;
+    });
+    groups.push_back(merged);
+  }
+  if (groups.size() > 2) return std::nullopt;
+  // Activations first: what is computed, then parameters that are not constant, whose rows are those of the most
+  // tensors, in declared order.
+  const auto led = [&](const std::vector<NodeId>& group) {
+    int most = 0;
+    for (const NodeId factor : group) {
+      for (const NamedDim& dim : own(factor)) {
+        const auto leads = [&](const Param& param) { return param.dims.size() > 1 && param.dims[0].name == dim.name; };
+        most = std::max(most, static_cast<int>(std::count_if(block_.params.begin(), block_.params.end(), leads)));
+      }
+    }
+    return most;
+  };
+  const auto rank = [&](const std::vector<NodeId>& group) {
+    bool computed = false, constant = true;
+    int first = static_cast<int>(block_.params.size());
+    for (const NodeId factor : group) {
+      const Node* leaf = &algebra_.graph()[factor];
+      while (leaf->kind == NodeKind::View) leaf = &algebra_.graph()[leaf->args[0]];
+      if (leaf->kind != NodeKind::Input) {
+        computed = true;
+        continue;
+      }
+      constant = constant && block_.params[static_cast<size_t>(leaf->param)].is_const;
+      first = std::min(first, leaf->param);
+    }
+    return std::tuple(!computed, constant, -led(group), first);
+  };
+  std::sort(groups.begin(), groups.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  if (!groups.empty() && !summed_only.empty()) {
+    const size_t wanted = fold_(gemm) && groups.size() > 1 ? 1 : 0;
+    const std::vector<std::vector<NodeId>> own_groups = groups;
+    for (const NodeId factor : summed_only) {  // a side that lacks one of its dimensions would grow by it
+      const auto fits = [&](size_t side) {
+        return subset(algebra_.graph()[factor].dims, all_dims(algebra_.graph(), own_groups[side]));
+      };
+      const size_t other = groups.size() - 1 - wanted;
+      groups[fits(wanted) || !fits(other) ? wanted : other].push_back(factor);
+    }
+  }
+  std::vector<NodeId> operands;
+  for (const auto& group : groups) operands.push_back(algebra_.product(group));
+  if (operands.size() == 2) round_to_other(operands);
+  return operands;
+}
+
+/// A parameter in f32 beside one of 16 bits is rounded like a computed operand: an incoming gradient beside weights.
+void Hosting::round_to_other(std::vector<NodeId>& operands) {
+  const auto type_of = [&](NodeId side) -> std::optional<DType> {
+    const Node* leaf = &algebra_.graph()[side];
+    while (leaf->kind == NodeKind::View) leaf = &algebra_.graph()[leaf->args[0]];
+    if (leaf->kind != NodeKind::Input) return std::nullopt;
+    return block_.params[static_cast<size_t>(leaf->param)].dtype;
+  };
+  const std::optional<DType> types[] = {type_of(operands[0]), type_of(operands[1])};
+  for (size_t side = 0; side < 2; ++side) {
+    const auto own = types[side], other = types[1 - side];
+    const bool rounds = own == DType::F32 && (other == DType::BF16 || other == DType::F16);
+    if (!rounds) continue;
+    const NodeId cast = algebra_.graph().cast(operands[side], *other, algebra_.graph()[operands[side]].span);
+    if (!casts_parameters(block_.graph, *other)) elastic.insert(cast);
+    operands[side] = cast;
+  }
+}
+
+}  // namespace coda
