@@ -2,6 +2,7 @@
 
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <cstdint>
 
@@ -29,6 +30,33 @@ class NvptxNumbers::Impl final : public LlvmEmitter {
   Val sin(Val a) override { return circular(a, 0); }
   Val cos(Val a) override { return circular(a, 1); }
 
+  // Products of 32-bit words (Ints in [0, 2^32)), of which halves are taken: in 32 bits, for the assembler does not see
+  // that the upper halves of 64-bit factors are 0.
+  Val int_mul(Val a, Val b) override {
+    const Val product = LlvmEmitter::int_mul(a, b);
+    if (is_word(a) && is_word(b) && !llvm::isa<llvm::Constant>(value_of(product))) {
+      Value* high = builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_mulhi_ui, {}, {word(a), word(b)});
+      halves_[value_of(product)] = {builder_.CreateMul(word(a), word(b)), high};
+    }
+    return product;
+  }
+  Val int_floordiv(Val a, Val b) override {
+    const Val quotient = LlvmEmitter::int_floordiv(a, b);
+    const auto product = halves_.find(value_of(a));
+    if (is_two_to_32(b) && product != halves_.end() && product->second.second) {
+      halves_[value_of(quotient)] = {product->second.second, nullptr};
+    }
+    return quotient;
+  }
+  Val int_mod(Val a, Val b) override {
+    if (!is_two_to_32(b)) return LlvmEmitter::int_mod(a, b);
+    const auto known = halves_.find(value_of(a));
+    return widened(known != halves_.end() ? known->second.first : word(a));
+  }
+  Val int_xor(Val a, Val b) override {
+    return is_word(a) && is_word(b) ? widened(builder_.CreateXor(word(a), word(b))) : LlvmEmitter::int_xor(a, b);
+  }
+
   /// Gathers compare an index with every column: x == base + k for many small k. In 32 bits, with what does not depend
   /// on k shared by all, that is one instruction each instead of three.
   Val compare(Compare relation, Val a, Val b, NumClass operand_class) override {
@@ -42,6 +70,7 @@ class NvptxNumbers::Impl final : public LlvmEmitter {
 
   Value* encode(Value* value, DType dtype) override {
     llvm::Type* type = float_type(dtype);
+    if (const Float8* format = float8(dtype)) return encode8(value, *format);
     if (!type) return LlvmEmitter::encode(value, dtype);
     return builder_.CreateBitCast(builder_.CreateFPTrunc(value, type), builder_.getInt16Ty());
   }
@@ -68,6 +97,54 @@ class NvptxNumbers::Impl final : public LlvmEmitter {
   llvm::Type* float_type(DType dtype) {
     if (dtype == DType::BF16) return builder_.getBFloatTy();
     return dtype == DType::F16 ? builder_.getHalfTy() : nullptr;
+  }
+
+  static bool is_two_to_32(Val a) {
+    const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value_of(a));
+    return constant && constant->getSExtValue() == int64_t{1} << 32;
+  }
+  /// Known to lie in [0, 2^32).
+  static bool is_word(Val a) {
+    if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value_of(a)))
+      return llvm::isUInt<32>(constant->getSExtValue());
+    const auto* widened = llvm::dyn_cast<llvm::ZExtInst>(value_of(a));
+    return widened && widened->getSrcTy()->isIntegerTy(32);
+  }
+  Value* word(Val a) {
+    if (auto* widened = llvm::dyn_cast<llvm::ZExtInst>(value_of(a)); widened && is_word(a))
+      return widened->getOperand(0);
+    return builder_.CreateTrunc(value_of(a), builder_.getInt32Ty());
+  }
+  Val widened(Value* word) { return val_of(builder_.CreateZExt(word, builder_.getInt64Ty())); }
+
+  /// An 8-bit float that has a conversion instruction, which gives the largest finite number for what overflows.
+  struct Float8 {
+    DType dtype;
+    const char* instruction;
+    float greatest;  ///< magnitude that does not round beyond the finite ones
+    uint32_t sign_kept, overflow;
+  };
+  static const Float8* float8(DType dtype) {
+    static constexpr Float8 kFormats[] = {
+        {DType::E4M3, "cvt.rn.satfinite.e4m3x2.f32 $0, 0f00000000, $1;", 464, 0xFF, 0x7F},  // a tie, to even
+        {DType::E5M2, "cvt.rn.satfinite.e5m2x2.f32 $0, 0f00000000, $1;", 0x1.dffffep15F, 0x80, 0x7C}};
+    for (const Float8& format : kFormats) {
+      if (format.dtype == dtype) return &format;
+    }
+    return nullptr;
+  }
+  Value* encode8(Value* value, const Float8& format) {
+    auto* type = llvm::FunctionType::get(builder_.getInt16Ty(), {builder_.getFloatTy()}, false);
+    llvm::CallInst* call = builder_.CreateCall(llvm::InlineAsm::get(type, format.instruction, "=h,f", false), {value});
+    call->setDoesNotAccessMemory();
+    call->setDoesNotThrow();
+    Value* code = builder_.CreateZExt(call, builder_.getInt32Ty());
+    Value* beyond = builder_.CreateFCmpOGT(value_of(abs(val_of(value))),
+                                           llvm::ConstantFP::get(builder_.getFloatTy(), format.greatest));
+    Value* overflow = builder_.CreateOr(builder_.CreateAnd(code, format.sign_kept), format.overflow);
+    code = builder_.CreateSelect(beyond, overflow, code);
+    code = builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), builder_.getInt32(0x7F), code);
+    return builder_.CreateTrunc(code, builder_.getInt8Ty());
   }
 
   /// x - base against k, where `sum` is base + k and k fits 31 bits; null where it is no such sum.
@@ -101,6 +178,7 @@ class NvptxNumbers::Impl final : public LlvmEmitter {
   }
 
   bool approximate_;
+  llvm::DenseMap<Value*, std::pair<Value*, Value*>> halves_;  ///< lower (what is left modulo 2^32) and upper
 
   /// sin (`shift` 0) or cos (1): x = n*pi/2 + r, with pi/2 in three parts, then the series of the quadrant.
   Val circular(Val x, int shift) {

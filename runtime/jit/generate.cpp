@@ -1,9 +1,11 @@
 #include "runtime/jit/generate.h"
 
 #include <algorithm>
+#include <climits>
 
 #include "compiler/codegen/host.h"
 #include "compiler/codegen/sm90.h"
+#include "compiler/codegen/sm90_schedule.h"
 #include "runtime/assemble.h"
 #include "runtime/jit/disassemble.h"
 
@@ -50,30 +52,45 @@ void assemble_image(const CompileRequest& request, Compilation& result, const st
   if (!sass) result.assembler_log = sass.status().message();
 }
 
-void generate_with(const CompileRequest& request, const Sm90Options& options, Compilation& result) {
+/// PTX of more bytes is assembled only where no smaller tile is left: it takes the assembler many seconds, and the work
+/// is the epilogue's, which no large tile makes faster.
+constexpr size_t kLargePtx = size_t{1} << 20;
+
+/// False if nothing was assembled, because the code is too large and `may_refuse`.
+bool generate_with(const CompileRequest& request, const Sm90Options& options, Compilation& result, bool may_refuse) {
   auto output =
       timed(result.times, "gpu code", [&] { return compile_sm90(*result.epilogue, options, *result.diagnostics); });
   result.image.reset();
-  if (!output) return;
+  if (!output) return true;
   if (wants(request, Dump::Llvm)) result.dumps[Dump::Llvm] = std::move(output->llvm);
   if (wants(request, Dump::Ptx)) result.dumps[Dump::Ptx] = output->ptx;
   result.image = std::move(output->image);
+  if (may_refuse && output->ptx.size() > kLargePtx) return false;
   if (request.stage == Stage::Assemble) assemble_image(request, result, output->ptx);
+  return true;
+}
+
+int accumulators(const std::string& schedule) {
+  const Sm90Schedule* found = find_sm90_schedule(schedule);
+  return found ? found->rows_per_consumer() * found->tile_n : 0;
 }
 
 void generate_sm90(const CompileRequest& request, Compilation& result) {
   Sm90Options options = sm90_options_for(request, *result.epilogue);
-  generate_with(request, options, result);
   const bool pinned = result.epilogue->is_rowwise() || !options.schedule.empty() || !result.program->schedule.empty();
-  if (pinned || !result.image || result.image->spill_bytes == 0) return;
+  bool assembled = generate_with(request, options, result, !pinned);
+  if (pinned || !result.image || (assembled && result.image->spill_bytes == 0)) return;
   // A tile that fills the registers may spill around a heavy epilogue; another one is faster then.
   const std::string spilled = result.image->schedule;
+  int most = assembled ? INT_MAX : accumulators(spilled) / 2;
   for (const std::string& name : sm90_schedules_for(*result.epilogue, options)) {
-    if (name == spilled) continue;
+    if (name == spilled || accumulators(name) > most) continue;
     options.schedule = name;
-    generate_with(request, options, result);
-    if (!result.image || result.image->spill_bytes == 0) return;
+    assembled = generate_with(request, options, result, true);
+    if (!result.image || (assembled && result.image->spill_bytes == 0)) return;
+    if (!assembled) most = accumulators(name) / 2;
   }
+  if (!assembled) generate_with(request, options, result, false);
 }
 
 struct Target {

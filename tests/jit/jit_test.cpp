@@ -2,6 +2,7 @@
 #include "runtime/jit/jit.h"
 
 #include <catch2/catch.hpp>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 
@@ -186,12 +187,10 @@ TEST_CASE("from text to PTX quickly") {
   compile(request(kGemm, "sm_90a", Stage::Code));  // once for what is set up on first use
   double best = 1e9;
   for (int i = 0; i < 3; ++i) {
-    Compilation result = compile(request(kGemm, "sm_90a", Stage::Code));
-    REQUIRE(result.ok());
-    double total = 0;
-    for (const StepTime& step : result.times) total += step.milliseconds;
-    best = std::min(best, total);
+    const std::clock_t start = std::clock();  // of this process alone, whatever else the machine does
+    REQUIRE(compile(request(kGemm, "sm_90a", Stage::Code)).ok());
+    best = std::min(best, 1000.0 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
   }
-  WARN("text to PTX: " << best << " ms");
-  CHECK(best < 1000);  // the aim is 150 ms; a loaded machine gets room
+  WARN("text to PTX: " << best << " ms of processor time");
+  CHECK(best < 500);  // the aim is 150 ms; threads that share a core get room
 }
