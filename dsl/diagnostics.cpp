@@ -48,11 +48,15 @@ std::string printable(std::string_view text) {
 constexpr int kExcerptColumns = 140;
 constexpr int kExcerptBefore = 60;  ///< columns kept before the caret then
 
-/// Byte offset of a column (from 1) of `line`, at most its size.
-size_t byte_of_column(std::string_view line, int column) {
-  size_t at = 0;
-  for (int c = 1; at < line.size() && (c < column || is_utf8_continuation(line[at])); ++at) {
-    if (at + 1 < line.size() && !is_utf8_continuation(line[at + 1])) ++c;
+/// The byte `columns` code points after `at`, or before it; at most the line's end or beginning.
+size_t move(std::string_view line, size_t at, int columns) {
+  for (; columns > 0 && at < line.size(); --columns) {
+    do ++at;
+    while (at < line.size() && is_utf8_continuation(line[at]));
+  }
+  for (; columns < 0 && at > 0; ++columns) {
+    do --at;
+    while (at > 0 && is_utf8_continuation(line[at]));
   }
   return at;
 }
@@ -63,7 +67,12 @@ void render_excerpt(std::ostream& out, const SourceMap& sources, Span span) {
   const Position end = sources.position(span.file, span.end);
   const std::string_view whole = sources.line(span.file, begin.line);
   const int first = begin.column > kExcerptColumns ? begin.column - kExcerptBefore : 1;
-  const size_t from = byte_of_column(whole, first), to = byte_of_column(whole, first + kExcerptColumns);
+  const auto line_start = static_cast<size_t>(whole.data() - sources.text(span.file).data());
+  const size_t offset = std::min<size_t>(span.begin, sources.text(span.file).size());
+  const size_t caret = std::max(offset, line_start) - line_start, on_line = std::min(caret, whole.size());
+  const int beyond = static_cast<int>(caret - on_line);  // on the line's end
+  const size_t from = first == 1 ? 0 : move(whole, on_line, first - begin.column + beyond);
+  const size_t to = move(whole, from, kExcerptColumns);
   const std::string shown = printable(whole.substr(from, to - from));
   const std::string number = std::to_string(begin.line);
   out << "  " << number << " | " << (from > 0 ? "…" : "") << shown << (to < whole.size() ? "…" : "") << '\n';

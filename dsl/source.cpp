@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "dsl/utf8.h"
+
 namespace coda {
 
 Span cover(Span a, Span b) {
@@ -33,12 +35,8 @@ Position SourceMap::position(FileId file, uint32_t offset) const {
   offset = std::min(offset, static_cast<uint32_t>(source.text.size()));
   const auto& starts = source.line_starts;
   const auto next = std::upper_bound(starts.begin(), starts.end(), offset);
-  Position at{static_cast<int>(next - starts.begin()), 1};
-  for (uint32_t i = *(next - 1); i < offset; ++i) {
-    const bool continuation_byte = (static_cast<unsigned char>(source.text[i]) & 0xC0) == 0x80;
-    if (!continuation_byte) ++at.column;
-  }
-  return at;
+  const std::string_view before = std::string_view(source.text).substr(*(next - 1), offset - *(next - 1));
+  return {static_cast<int>(next - starts.begin()), 1 + static_cast<int>(count_code_points(before))};
 }
 
 std::string_view SourceMap::line(FileId file, int line) const {

@@ -1,5 +1,9 @@
 #include "dsl/utf8.h"
 
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
 namespace coda {
 namespace {
 
@@ -32,6 +36,17 @@ size_t code_point_size(std::string_view text, size_t at) {
 }
 
 }  // namespace
+
+size_t count_code_points(std::string_view text) {
+  constexpr uint64_t kLowest = 0x0101010101010101;  // of each byte
+  size_t continuations = 0, at = 0;
+  for (uint64_t word = 0; at + sizeof(word) <= text.size(); at += sizeof(word)) {
+    std::memcpy(&word, text.data() + at, sizeof(word));
+    continuations += static_cast<size_t>(std::popcount((word >> 7) & ~(word >> 6) & kLowest));
+  }
+  for (; at < text.size(); ++at) continuations += is_utf8_continuation(text[at]);
+  return text.size() - continuations;
+}
 
 std::optional<size_t> first_invalid_utf8(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
