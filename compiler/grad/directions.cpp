@@ -1,7 +1,6 @@
 #include "compiler/grad/directions.h"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "compiler/ir/remake.h"
@@ -27,6 +26,7 @@ class Directions {
         storage_(storage_type(source)) {
     for (const Param& param : source.params) names_.insert(param.name);
     find_exact();
+    exact_.merge(elements_by_distance(whole_.graph, demanded()));
     for (size_t i = 0; i < source.outputs.size(); ++i) {
       const auto& output = whole_.outputs[i];
       const Param& param = whole_.params[static_cast<size_t>(output.param)];
@@ -87,30 +87,11 @@ class Directions {
       if (node.kind == NodeKind::Reduce) add_exact(id);
       for (const NodeId arg : node.args) {
         const bool compared = node.num_class == NumClass::Bool && whole_.graph[arg].kind == NodeKind::Reduce;
-        if (!is_forward(arg)) continue;
-        if (relates_to_result(whole_.graph[arg])) add_exact_elements(whole_.graph[arg].args[0]);
-        if (!compared) continue;
+        if (!compared || !is_forward(arg)) continue;
         again_.insert(arg);
         add_exact(arg);
       }
     }
-  }
-  /// Does an element's gradient depend on how the element lies to the result, as exp(x - r) does?
-  static bool relates_to_result(const Node& node) {
-    if (node.kind != NodeKind::Reduce) return false;
-    const std::string_view grad = node.reduction->grad;
-    const auto letter = [&](size_t i) { return i < grad.size() && std::isalnum(static_cast<unsigned char>(grad[i])); };
-    for (size_t i = 0; i < grad.size(); ++i) {
-      if (grad[i] == 'r' && !letter(i + 1) && (i == 0 || !letter(i - 1))) return true;
-    }
-    return false;
-  }
-  /// Elements whose sum of exponentials is unrounded, rounded by 2^-9 of 1e4, would have probabilities of exp(20).
-  void add_exact_elements(NodeId id) {
-    if (!is_forward(id) || !exact_.insert(id).second) return;
-    const Node& node = whole_.graph[id];
-    if (node.kind == NodeKind::Contract || node.kind == NodeKind::Reduce) return;
-    for (const NodeId arg : node.args) add_exact_elements(arg);
   }
   void add_exact(NodeId root) {
     for (const NodeId below : topological(whole_.graph, {root})) {

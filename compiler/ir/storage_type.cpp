@@ -2,6 +2,26 @@
 
 namespace coda {
 
+namespace {
+
+void add_elements(const Graph& graph, NodeId id, std::set<NodeId>& elements) {
+  if (!elements.insert(id).second) return;
+  const Node& node = graph[id];
+  if ((node.kind == NodeKind::Contract && !node.over.empty()) || node.kind == NodeKind::Reduce) return;
+  for (const NodeId arg : node.args) add_elements(graph, arg, elements);
+}
+
+}  // namespace
+
+std::set<NodeId> elements_by_distance(const Graph& graph, const std::vector<NodeId>& nodes) {
+  std::set<NodeId> elements;
+  for (const NodeId id : nodes) {
+    const Node& node = graph[id];
+    if (node.kind == NodeKind::Reduce && node.reduction->by_distance) add_elements(graph, node.args[0], elements);
+  }
+  return elements;
+}
+
 DType storage_type(const Program& program) {
   DType stored = DType::F32;
   bool has_matrix = false;

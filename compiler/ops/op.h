@@ -83,6 +83,9 @@ struct Reduction {
   double neutral = 0;
   /// What each element gets of the result's gradient g: an expression over the elements x of dimension N, r and g.
   std::string_view grad = {};
+  /// Elements count by their distance from the result: beside it they must not be rounded, or a distance of nothing may
+  /// become one of 2^-9 of a large element.
+  bool by_distance = false;
   const CustomCombine* custom = nullptr;  ///< of a program's own reduction, whose functions above are null
   int word = 0;                           ///< the word that it gives
 

@@ -20,7 +20,8 @@ class Emission {
         block_(block),
         hosting_(hosting),
         costs_(costs),
-        storage_(storage_type(block)) {
+        storage_(storage_type(block)),
+        by_distance_(elements_by_distance(algebra.graph(), topological(algebra.graph(), values.roots()))) {
     for (const auto& [param, value] : values.outputs) outputs_[value].push_back(param);
     operand_types();
   }
@@ -88,7 +89,8 @@ class Emission {
     if (const auto it = outputs_.find(id); it != outputs_.end()) return tensors_[id] = it->second[0];
     const auto operand = operand_types_.find(id);
     const DType kept = operand == operand_types_.end() ? storage_ : operand->second;
-    return tensors_[id] = new_tensor(id, algebra_.wide(id) ? kept : DType::F32);
+    const bool whole = !algebra_.wide(id) || by_distance_.contains(id);
+    return tensors_[id] = new_tensor(id, whole ? DType::F32 : kept);
   }
 
   /// The same value as a product reads it: a tensor of its own where it is kept in another type.
@@ -324,6 +326,7 @@ class Emission {
   const Hosting& hosting_;
   const CostedPlan& costs_;
   const DType storage_;
+  const std::set<NodeId> by_distance_;
   std::map<NodeId, std::vector<int>> outputs_;
   std::map<NodeId, int> tensors_, rounded_;
   std::map<NodeId, DType> operand_types_;

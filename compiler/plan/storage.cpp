@@ -3,19 +3,25 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/ir/storage_type.h"
 #include "compiler/plan/min_cut.h"
 
 namespace coda {
 
 namespace {
 
-/// Intermediates are kept in 16 bits; parameters have their own types.
-constexpr double kStoredBytes = 2;
+/// Intermediates are kept in 16 bits, or in 32 where they count by distance; parameters have their own types.
+constexpr double kStoredBytes = 2, kWholeBytes = 4;
 
 class Storage {
  public:
   Storage(Algebra& algebra, const Program& block, Hosting& hosting, const MachineModel& machine)
-      : algebra_(algebra), graph_(algebra.graph()), block_(block), hosting_(hosting), machine_(machine) {}
+      : algebra_(algebra),
+        graph_(algebra.graph()),
+        block_(block),
+        hosting_(hosting),
+        machine_(machine),
+        by_distance_(elements_by_distance(graph_, topological(graph_, hosting.values().roots()))) {}
 
   CostedPlan run() {
     // What is kept is computed somewhere, from what is kept then too.
@@ -40,7 +46,8 @@ class Storage {
     while (leaf->kind == NodeKind::View) leaf = &graph_[leaf->args[0]];
     const double each = leaf->kind == NodeKind::Input
                             ? info(block_.params[static_cast<size_t>(leaf->param)].dtype).bits / 8.0
-                            : kStoredBytes;
+                        : by_distance_.contains(id) ? kWholeBytes
+                                                    : kStoredBytes;
     return each * algebra_.sizes().elements(graph_[id].dims);
   }
   int home(NodeId id) const {
@@ -208,6 +215,7 @@ class Storage {
   const Program& block_;
   Hosting& hosting_;
   const MachineModel& machine_;
+  const std::set<NodeId> by_distance_;
 };
 
 }  // namespace
