@@ -1,6 +1,7 @@
 #include "compiler/grad/adjoint.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "compiler/grad/operands.h"
 #include "compiler/grad/records.h"
@@ -12,8 +13,12 @@ namespace {
 
 class Reverse {
  public:
-  Reverse(Graph& graph, const std::set<int>& wanted, std::map<NodeId, std::string>& names)
-      : graph_(graph), make_(graph), wanted_(wanted), names_(names) {}
+  Reverse(Program& program, const std::set<int>& wanted)
+      : graph_(program.graph),
+        make_(program.graph),
+        params_(program.params),
+        wanted_(wanted),
+        names_(program.value_names) {}
 
   std::map<int, NodeId> run(const std::vector<Seed>& seeds) {
     std::vector<NodeId> roots;
@@ -93,6 +98,8 @@ class Reverse {
   /// Of the sum of a product each factor gets g times the others. Where the factors are two operands, an operand gets
   /// its gradient as one product first, and its factors share that.
   void contract(const Node& node, NodeId g) {
+    const auto narrow = narrow_operand(node), own = type_of_parameter(g);
+    if (narrow && own && own != narrow) g = graph_.cast(g, *narrow, node.span);
     const auto all = set_union(node.dims, node.over);
     auto without = [](std::vector<NodeId> factors, size_t i) {
       factors.erase(factors.begin() + static_cast<ptrdiff_t>(i));
@@ -122,6 +129,26 @@ class Reverse {
     }
   }
 
+  /// The type of a parameter, also of one that is viewed or scaled.
+  std::optional<DType> type_of_parameter(NodeId id) const {
+    const Node* leaf = &graph_[id];
+    while (leaf->kind == NodeKind::View || (leaf->kind == NodeKind::Sum && leaf->args.size() == 1)) {
+      leaf = &graph_[leaf->args[0]];
+    }
+    if (leaf->kind != NodeKind::Input) return std::nullopt;
+    return params_[static_cast<size_t>(leaf->param)].dtype;
+  }
+  /// The type of 16 bits that a matrix product has for an operand: the operands of its gradients have it too, also
+  /// where the gradient comes in from outside in another type.
+  std::optional<DType> narrow_operand(const Node& node) const {
+    if (node.over.empty()) return std::nullopt;
+    for (const NodeId arg : node.args) {
+      const auto type = type_of_parameter(arg);
+      if (type && info(*type).bits == 16 && graph_[arg].dims.size() > 1) return type;
+    }
+    return std::nullopt;
+  }
+
   /// What was read at an index goes back there: g where the coordinate is the index, else 0; summed over the index's
   /// own dimensions, it is a product with a one-hot matrix.
   void gather(const Node& node, NodeId g) {
@@ -136,6 +163,7 @@ class Reverse {
 
   Graph& graph_;
   Simplifier make_;
+  const std::vector<Param>& params_;
   const std::set<int>& wanted_;
   std::map<NodeId, std::string>& names_;
   std::set<NodeId> active_;
@@ -144,9 +172,9 @@ class Reverse {
 
 }  // namespace
 
-std::map<int, NodeId> parameter_gradients(Graph& graph, const std::vector<Seed>& seeds, const std::set<int>& wanted,
-                                          std::map<NodeId, std::string>& names) {
-  return Reverse(graph, wanted, names).run(seeds);
+std::map<int, NodeId> parameter_gradients(Program& program, const std::vector<Seed>& seeds,
+                                          const std::set<int>& wanted) {
+  return Reverse(program, wanted).run(seeds);
 }
 
 }  // namespace coda

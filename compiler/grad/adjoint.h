@@ -14,9 +14,9 @@ struct Seed {
   NodeId value = kNoNode, gradient = kNoNode;
 };
 
-/// New nodes go into `graph`. A parameter in `wanted` that no seed's value depends on is left out of the result.
-/// `names` gives values their names, and gets names for the gradients of those that have one.
-std::map<int, NodeId> parameter_gradients(Graph& graph, const std::vector<Seed>& seeds, const std::set<int>& wanted,
-                                          std::map<NodeId, std::string>& names);
+/// New nodes go into the program's graph, and names for the gradients of values that have one into its names. A
+/// parameter in `wanted` that no seed's value depends on is left out of the result.
+std::map<int, NodeId> parameter_gradients(Program& program, const std::vector<Seed>& seeds,
+                                          const std::set<int>& wanted);
 
 }  // namespace coda

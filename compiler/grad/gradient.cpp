@@ -38,7 +38,7 @@ class Differentiation {
     copy_forward();
     const NodeId forward_nodes = whole.graph.size();
     declare_seeds();
-    const auto gradients = parameter_gradients(whole.graph, seeds_, wanted_, whole.value_names);
+    const auto gradients = parameter_gradients(whole, seeds_, wanted_);
     store(gradients);
     cut_directions(source_, forward_nodes, result_);
     return std::move(result_);

@@ -1,4 +1,4 @@
-// Derived blocks as they are compiled and run on the host: of outputs and losses of every type beside 16-bit weights.
+// Derived blocks as they are compiled and run on the host: of outputs and losses of several types beside bf16 weights.
 #include <catch2/catch.hpp>
 
 #include "tests/cli/run_block.h"
