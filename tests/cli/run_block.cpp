@@ -1,5 +1,7 @@
 #include "tests/cli/run_block.h"
 
+#include <mutex>
+
 #include "compiler/plan/interpret.h"
 #include "tools/codac/runner.h"
 #include "tools/codac/verify.h"
@@ -48,8 +50,12 @@ BlockRun run_block(const std::string& text, const Bindings& dims, uint64_t seed,
 
 BlockRun run_block(const std::string& text, const Bindings& dims, const BlockOptions& options) {
   BlockRun run;
-  CompileRequest request{
-      .path = "block.coda", .text = text, .routine = options.routine, .bindings = dims, .target = "host"};
+  CompileRequest request{.path = "block.coda",
+                         .text = text,
+                         .routine = options.routine,
+                         .bindings = options.bound.empty() ? dims : options.bound,
+                         .schedule_name = options.schedule,
+                         .target = options.target};
   for (const auto& [symbol, value] : options.planned_for) {
     if (dims.contains(symbol)) request.bindings[symbol] = value;
   }
@@ -72,10 +78,16 @@ BlockRun run_block(const std::string& text, const Bindings& dims, const BlockOpt
   if (!inputs) return run.message += failure(inputs.status()), run;
   auto arguments = inputs->make(program, problem, all, made);
   if (!arguments) return run.message += failure(arguments.status()), run;
-  auto runner = Runner::create(std::make_shared<Image>(*compilation.take_image()), kHostDevice, *arguments);
-  if (!runner) return run.message += failure(runner.status()), run;
   std::vector<HostTensor> results;
-  if (Status status = run_twice(**runner, results); !status.ok()) return run.message += failure(status), run;
+  {
+    // Callers may compile and verify side by side; the device is one.
+    static std::mutex one_at_a_time;
+    const std::lock_guard lock(one_at_a_time);
+    const int device = options.target == "host" ? kHostDevice : 0;
+    auto runner = Runner::create(std::make_shared<Image>(*compilation.take_image()), device, *arguments);
+    if (!runner) return run.message += failure(runner.status()), run;
+    if (Status status = run_twice(**runner, results); !status.ok()) return run.message += failure(status), run;
+  }
   auto reports = verify(program, problem, *arguments, results, {.seed = options.seed, .slack = options.slack});
   if (!reports) return run.message += failure(reports.status()), run;
   run.right = otherwise.empty();

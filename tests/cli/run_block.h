@@ -20,6 +20,8 @@ struct BlockOptions {
   Bindings planned_for = {};        ///< other sizes, that the plan is made for
   std::string routine = {};         ///< which of several
   std::vector<std::string> inputs;  ///< as for `codac run --input`: "x=normal(0, 2)"
+  std::string target = "host", schedule = {};
+  Bindings bound = {};  ///< the only sizes to compile for; empty: all of them
 };
 
 /// `dims`: of every symbol that facts don't give.
