@@ -30,9 +30,10 @@ constexpr std::array<std::string_view, 5> kBeginsItem = {"kernel", "block", "fn"
 struct Foreign {
   std::string_view spelling, instead;
 };
-constexpr Foreign kForeignOperators[] = {{"&&", "`and`"},          {"||", "`or`"},       {"!", "`not`"},
-                                         {"^", "a power as `**`"}, {"-=", "`+= -(…)`"},  {"*=", "`y = y * …`"},
-                                         {"/=", "`y = y / …`"},    {"@=", "`y = y @ …`"}};
+constexpr Foreign kForeignOperators[] = {
+    {"&&", "`and`"},          {"||", "`or`"},        {"!", "`not`"},
+    {"^", "a power as `**`"}, {"-=", "`+= -(…)`"},   {"*=", "`y = y * …`"},
+    {"/=", "`y = y / …`"},    {"@=", "`y = y @ …`"}, {"?", "`select(c, x, y)` for `c ? x : y`"}};
 
 template <typename Table>
 bool contains(const Table& table, std::string_view text) {

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <system_error>
 
+#include "dsl/foreign_words.h"
 #include "dsl/productions.h"
 
 namespace coda {
@@ -81,7 +82,7 @@ ExprPtr Parser::parse_postfix() {
     const int height = operand->height;
     if (open.text == ".") {
       if (!at(TokenKind::Name) || peek().text != "T") {
-        report(DiagId::E0124, peek().span, {describe(peek())});
+        reject_member(operand->span);
         return nullptr;
       }
       take();
@@ -89,8 +90,8 @@ ExprPtr Parser::parse_postfix() {
       continue;
     }
     Rename rename{std::move(operand), {}};
-    if (at("]")) {
-      report(DiagId::E0136, peek().span, {describe(peek())});
+    if (!renames_ahead()) {
+      report(DiagId::E0136, from(open.span.begin));
       return nullptr;
     }
     bool renamed = true;
@@ -106,11 +107,27 @@ ExprPtr Parser::parse_postfix() {
   return operand;
 }
 
+void Parser::reject_member(Span value) {
+  constexpr uint32_t kLongest = 30;
+  const bool is_name = at(TokenKind::Name);
+  const std::string text(value.end - value.begin > kLongest ? "" : sources_.text(value));
+  report(DiagId::E0124, peek().span,
+         {describe(peek()), instead_of_member(text, is_name ? std::string(peek().text) : "", spells(peek(1), "("))});
+}
+
+bool Parser::renames_ahead() const {
+  for (size_t ahead = 0;; ++ahead) {
+    const Token& token = peek(ahead);
+    if (spells(token, "as")) return true;
+    if (spells(token, "]") || token.kind == TokenKind::Newline || token.kind == TokenKind::End) return false;
+  }
+}
+
 std::optional<std::pair<ExprPtr, Name>> Parser::parse_renaming() {
   ExprPtr extent = parse_extent();
   if (!extent) return std::nullopt;
   if (!take_if("as")) {
-    report(DiagId::E0136, peek().span, {describe(peek())});
+    report(DiagId::E0136, peek().span);
     return std::nullopt;
   }
   auto name = expect_name("a name for the dimension");
@@ -136,7 +153,7 @@ ExprPtr Parser::parse_primary() {
   }
   if (at("(")) return parse_group();
   if (at(TokenKind::Keyword)) {
-    report(DiagId::E0113, peek().span, {std::string(peek().text)});
+    reject_keyword();
   } else {
     unexpected("an expression");
   }

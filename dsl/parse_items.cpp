@@ -1,4 +1,5 @@
 // Productions of a file and its items.
+#include "dsl/foreign_words.h"
 #include "dsl/productions.h"
 
 namespace coda {
@@ -48,7 +49,9 @@ std::optional<Item> Parser::parse_item() {
   if (at("fn")) return parse_function();
   if (at_any({"kernel", "block"})) return parse_routine();
   if (at("grad")) return parse_grad();
-  report(DiagId::E0114, peek().span, {describe(peek())});
+  const std::string instead(at(TokenKind::Name) ? instead_of_statement(peek().text) : "");
+  report(DiagId::E0114, peek().span,
+         {describe(peek()), instead.empty() ? "put statements inside the `{ }` of one of these" : instead});
   return std::nullopt;
 }
 

@@ -52,6 +52,11 @@ std::optional<std::vector<Parameter>> Parser::parse_outputs() {
   take();
   std::vector<Parameter> outputs;
   const Token open = peek();
+  if (at(TokenKind::Name)) {
+    const uint32_t begin = peek().span.begin;
+    if (const auto type = parse_type()) report(DiagId::E0140, type->span, {std::string(sources_.text(from(begin)))});
+    return std::nullopt;
+  }
   if (!expect("(")) return std::nullopt;
   if (at(")")) {
     unexpected("an output");
@@ -91,6 +96,10 @@ bool Parser::parse_typed(Parameter& parameter) {
 }
 
 std::optional<TypeExpr> Parser::parse_type() {
+  if (at("[")) {
+    reject_bare_dimensions();
+    return std::nullopt;
+  }
   auto element = expect_name("an element type");
   if (!element) return std::nullopt;
   TypeExpr type;
@@ -112,6 +121,15 @@ std::optional<TypeExpr> Parser::parse_type() {
   }
   type.span = from(type.element.span.begin);
   return type;
+}
+
+void Parser::reject_bare_dimensions() {
+  size_t ahead = 1;
+  while (!spells(peek(ahead), "]") && peek(ahead).kind != TokenKind::Newline && peek(ahead).kind != TokenKind::End)
+    ++ahead;
+  const bool closed = spells(peek(ahead), "]");
+  const Span span{peek().span.file, peek().span.begin, closed ? peek(ahead).span.end : peek().span.end};
+  report(DiagId::E0139, span, {closed ? std::string(sources_.text(span)) : "[M, K]"});
 }
 
 std::optional<DimAnnotation> Parser::parse_dimension() {

@@ -1,4 +1,5 @@
 // Productions of statements.
+#include "dsl/foreign_words.h"
 #include "dsl/productions.h"
 
 namespace coda {
@@ -24,9 +25,19 @@ std::optional<Statement> Parser::parse_statement() {
   if (at("let")) return parse_let();
   if (at_assignment()) return parse_assign();
   if (reject_leading_operator()) return std::nullopt;
+  if (reject_foreign_word()) return std::nullopt;
   const ExprPtr stray = parse_expression();
   if (!stray) return std::nullopt;
-  report(at_any({"=", "+="}) ? DiagId::E0135 : DiagId::E0118, stray->span);
+  if (at_any({"=", "+="})) {
+    report(DiagId::E0135, stray->span);
+    return std::nullopt;
+  }
+  const auto* compared = std::get_if<Binary>(&stray->node);
+  const auto* target = compared != nullptr ? std::get_if<NameRef>(&compared->left->node) : nullptr;
+  const bool stores = target != nullptr && compared->op == "==";
+  report(DiagId::E0118, stray->span,
+         {stores ? "to store it in `" + target->name + "`, write one `=`"
+                 : "store it in an output as `y = …`, or name it with `let`"});
   return std::nullopt;
 }
 
@@ -130,9 +141,16 @@ void Parser::reject_trailing() {
   if (at_any({")", "]", "}"})) {
     const std::string close(peek().text);
     report(DiagId::E0112, peek().span, {close, close == ")" ? "(" : close == "]" ? "[" : "{"});
-  } else {
+  } else if (!reject_foreign_word()) {
     unexpected("the end of the line");
   }
+}
+
+bool Parser::reject_foreign_word() {
+  const std::string instead(at(TokenKind::Name) ? instead_of_statement(peek().text) : "");
+  if (instead.empty()) return false;
+  report(DiagId::E0138, peek().span, {std::string(peek().text), instead});
+  return true;
 }
 
 bool Parser::reject_leading_operator() {

@@ -71,11 +71,19 @@ std::optional<ast::Name> Parser::expect_name(std::string_view what) {
     return ast::Name{std::string(token.text), token.span};
   }
   if (at(TokenKind::Keyword)) {
-    report(DiagId::E0113, peek().span, {std::string(peek().text)});
+    reject_keyword();
   } else {
     unexpected(what);
   }
   return std::nullopt;
+}
+
+void Parser::reject_keyword() {
+  const bool chooses = at("where") && spells(peek(1), "(");
+  report(
+      DiagId::E0113, peek().span,
+      {std::string(peek().text),
+       chooses ? "choose elements by `select(c, x, y)`; `where` states facts of a signature" : "choose another name"});
 }
 
 std::string_view Parser::closing(std::string_view open) {
@@ -99,6 +107,7 @@ void Parser::report_unseparated(const Token& open) {
   Diagnostic& wrong = unexpected("`,` or `" + std::string(closing(open.text)) + "`");
   if (wrong.id != DiagId::E0110) return;
   wrong.notes.push_back({open.span, "`" + std::string(open.text) + "` is open since here"});
+  if (at(TokenKind::Name)) wrong.way_out = "put a comma in front of `" + std::string(peek().text) + "`";
 }
 
 Span Parser::from(uint32_t begin) const { return {peek().span.file, begin, last_end_}; }

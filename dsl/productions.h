@@ -92,6 +92,8 @@ class Parser {
   bool at_assignment() const;
   /// Reports a line that begins with a binary operator.
   bool reject_leading_operator();
+  /// A word of another language where a statement begins or should end; false if it is none.
+  bool reject_foreign_word();
   /// Takes the end of a statement and skips what remains of it, with a complaint if the statement was sound so far.
   /// False, and reported, where an item begins though the body of `open` isn't closed.
   bool end_statement(const Token& open, bool sound);
@@ -126,6 +128,13 @@ class Parser {
   Diagnostic& report(DiagId id, Span span, std::vector<std::string> arguments = {});
   /// Says that the current token isn't what was expected, in the words that fit it best.
   Diagnostic& unexpected(std::string_view expected);
+  void reject_keyword();
+  /// What follows a `.` behind `value` and isn't `T`.
+  void reject_member(Span value);
+  /// Dimensions where a type should begin.
+  void reject_bare_dimensions();
+  /// Is there an `as` before the bracket closes?
+  bool renames_ahead() const;
   static std::string describe(const Token& token);
   void skip_statement();
   void skip_element();  ///< to the comma or bracket that ends it

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "compiler/codegen/sm90_stat_layout.h"
+#include "compiler/ir/schedule_settings.h"
 #include "dsl/diagnostics.h"
+#include "dsl/suggest.h"
 
 namespace coda {
 namespace {
@@ -79,9 +81,13 @@ Sm90Problem problem_for(const EpilogueProgram& epilogue, const Sm90Options& opti
 std::vector<Sm90Schedule> bases(const EpilogueProgram& epilogue, const Sm90Options& options, Diagnostics& diagnostics) {
   if (!options.schedule.empty()) {
     if (const Sm90Schedule* named = find_sm90_schedule(options.schedule)) return {*named};
-    std::string names;
-    for (const Sm90Schedule& s : sm90_schedules()) names += (names.empty() ? "" : ", ") + std::string(s.name);
-    diagnostics.report(DiagId::E0402, epilogue.program.span, {options.schedule, names});
+    std::vector<std::string> names;
+    for (const Sm90Schedule& s : sm90_schedules()) names.emplace_back(s.name);
+    const std::string nearest = nearest_name(options.schedule, names);
+    std::string all;
+    for (const std::string& name : names) all += (all.empty() ? "use one of " : ", ") + name;
+    diagnostics.report(DiagId::E0402, epilogue.program.span,
+                       {options.schedule, nearest.empty() ? all : "did you mean `" + nearest + "`?"});
     return {};
   }
   std::vector<Sm90Schedule> list;
@@ -125,8 +131,7 @@ std::optional<Sm90Schedule> settle_sm90_schedule(const EpilogueProgram& epilogue
   const Span where = epilogue.program.span;
   for (const auto& entry : epilogue.program.schedule) {
     if (find_pin(entry.first)) continue;
-    diagnostics.report(DiagId::E0401, where,
-                       {entry.first, "tile_m, tile_n, stages, cluster, consumers, group_m, promote or split"});
+    diagnostics.report(DiagId::E0401, where, {entry.first, way_out_of_setting(entry.first)});
     return std::nullopt;
   }
   const std::vector<Sm90Schedule> candidates = bases(epilogue, options, diagnostics);

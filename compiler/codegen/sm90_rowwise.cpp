@@ -34,7 +34,8 @@ std::optional<Sm90Result> compile_sm90_rowwise(const EpilogueProgram& epilogue, 
                                                Diagnostics& diagnostics) {
   const Span where = epilogue.program.span;
   if (!epilogue.program.schedule.empty()) {
-    diagnostics.report(DiagId::E0401, where, {epilogue.program.schedule[0].first, "nothing: there is no product here"});
+    diagnostics.report(DiagId::E0401, where,
+                       {epilogue.program.schedule[0].first, "leave the schedule out: there is no product here"});
     return std::nullopt;
   }
   const Sm90RowPlan plan = plan_sm90_rows(epilogue, options.columns);

@@ -8,7 +8,8 @@
 #include "compiler/elaborate/inline.h"
 #include "compiler/elaborate/quantize.h"
 #include "compiler/elaborate/reductions.h"
-#include "compiler/elaborate/suggest.h"
+#include "dsl/foreign_words.h"
+#include "dsl/suggest.h"
 
 namespace coda {
 
@@ -172,10 +173,13 @@ void report_unknown_function(Context& context, const Scope& scope, const ast::Na
   std::vector<std::string> candidates = context.modules.visible_functions(*scope.module);
   for (const std::string& builtin : builtin_names()) candidates.push_back(builtin);
   for (const DTypeInfo& type : dtype_table()) candidates.emplace_back(type.name);
-  const std::string nearest = nearest_name(callee.text, candidates);
-  const std::string way_out = nearest.empty()
-                                  ? "define it as `fn " + callee.text + "(x) = …`, or import the file that has it"
-                                  : "did you mean `" + nearest + "`?";
+  std::string nearest(instead_of_type(callee.text));
+  if (nearest.empty()) nearest = nearest_name(callee.text, candidates);
+  std::string way_out(instead_of_function(callee.text));
+  if (way_out.empty()) {
+    way_out = nearest.empty() ? "define it as `fn " + callee.text + "(x) = …`, or import the file that has it"
+                              : "did you mean `" + nearest + "`?";
+  }
   context.report(DiagId::E0211, callee.span, {callee.text, way_out});
 }
 

@@ -7,8 +7,8 @@
 #include "compiler/elaborate/gradients.h"
 #include "compiler/elaborate/signature.h"
 #include "compiler/elaborate/statements.h"
-#include "compiler/elaborate/suggest.h"
 #include "compiler/elaborate/uncalled.h"
+#include "dsl/suggest.h"
 #include "runtime/format/file_io.h"
 
 namespace coda {
@@ -158,10 +158,10 @@ bool check_module(const ast::Module& module, FileId file, SourceMap& sources, co
 }
 
 ImportReader disk_reader() {
-  return [](const std::string& path) -> std::optional<std::string> {
+  return [](const std::string& path) -> Expected<std::string> {
     constexpr uint64_t kLargestSource = uint64_t{16} << 20;
     const auto bytes = read_file(path, kLargestSource);
-    if (!bytes) return std::nullopt;
+    if (!bytes) return bytes.status();
     return std::string(bytes->begin(), bytes->end());
   };
 }

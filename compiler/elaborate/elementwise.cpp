@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/elaborate/extents.h"
+#include "compiler/elaborate/literal_sizes.h"
 
 namespace coda {
 
@@ -129,7 +130,9 @@ std::optional<std::vector<ValueDim>> broadcast(Context& context, Span span, cons
     for (size_t j = 0; j < i; ++j) {
       const ValueDim *left = own_unnamed(operands[j], operands[i]), *right = own_unnamed(operands[i], operands[j]);
       if (left == nullptr || right == nullptr) continue;
-      Diagnostic& diagnostic = context.report(DiagId::E0241, span, {spelled(left->dim), spelled(right->dim)});
+      Diagnostic& diagnostic =
+          context.report(DiagId::E0241, span,
+                         {spelled(left->dim), spelled(right->dim), name_literals(context, left->dim, right->dim)});
       diagnostic.notes.push_back({left->origin, "this has the unnamed dimension " + spelled(left->dim)});
       diagnostic.notes.push_back({right->origin, "this has the unnamed dimension " + spelled(right->dim)});
       return std::nullopt;

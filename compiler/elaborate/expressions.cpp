@@ -7,7 +7,7 @@
 #include "compiler/elaborate/extents.h"
 #include "compiler/elaborate/matmul.h"
 #include "compiler/elaborate/shape_words.h"
-#include "compiler/elaborate/suggest.h"
+#include "dsl/suggest.h"
 
 namespace coda {
 

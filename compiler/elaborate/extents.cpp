@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/elaborate/expressions.h"
-#include "compiler/elaborate/suggest.h"
+#include "dsl/suggest.h"
 
 namespace coda {
 

@@ -4,7 +4,7 @@
 #include "compiler/elaborate/expressions.h"
 #include "compiler/elaborate/extents.h"
 #include "compiler/elaborate/signature.h"
-#include "compiler/elaborate/suggest.h"
+#include "dsl/suggest.h"
 
 namespace coda {
 

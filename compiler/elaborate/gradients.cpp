@@ -1,6 +1,6 @@
 #include "compiler/elaborate/gradients.h"
 
-#include "compiler/elaborate/suggest.h"
+#include "dsl/suggest.h"
 #include "runtime/format/dtype.h"
 
 namespace coda {

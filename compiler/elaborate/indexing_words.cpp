@@ -3,7 +3,7 @@
 #include "compiler/elaborate/elementwise.h"
 #include "compiler/elaborate/expressions.h"
 #include "compiler/elaborate/extents.h"
-#include "compiler/elaborate/suggest.h"
+#include "dsl/suggest.h"
 
 namespace coda {
 

@@ -4,7 +4,7 @@
 
 #include "compiler/elaborate/expressions.h"
 #include "compiler/elaborate/statements.h"
-#include "compiler/elaborate/suggest.h"
+#include "dsl/suggest.h"
 
 namespace coda {
 
@@ -102,6 +102,12 @@ bool enter(Context& context, const FunctionRef& callee, Span name, Span span) {
   return true;
 }
 
+/// Users are shown their call, not the standard library's text: what was made from `first` on counts as said at `span`.
+void show_at(Graph& graph, NodeId first, Span span) {
+  // Where a node is said is no part of what it is: nothing but messages looks at it.
+  for (NodeId id = first; id < graph.size(); ++id) const_cast<Node&>(graph[id]).span = span;
+}
+
 Value run_inlined(Context& context, const SourceModule& caller, const FunctionRef& callee, std::vector<Value> values,
                   Span span) {
   const ast::Function& function = *callee.function;
@@ -114,7 +120,9 @@ Value run_inlined(Context& context, const SourceModule& caller, const FunctionRe
     body.variables.insert_or_assign(function.parameters[i].name.text, std::move(variable));
   }
   context.frames.push_back({&function, &caller, callee.module, span});
+  const NodeId first = context.graph().size();
   Value result = run_function(context, body, function);
+  if (callee.module->is_prelude && !caller.is_prelude) show_at(context.graph(), first, span);
   context.frames.pop_back();
   return result;
 }

@@ -1,6 +1,8 @@
 #include "compiler/elaborate/matmul.h"
 
 #include "compiler/elaborate/elementwise.h"
+#include "compiler/elaborate/literal_sizes.h"
+#include "compiler/ops/product_types.h"
 
 namespace coda {
 
@@ -59,7 +61,7 @@ std::string way_out_of_mismatch(Context& context, const Value& left, const Value
   if (a.kept && a.kept->dim == b.summed.dim) return "write `" + transposed(x) + " @ " + y + "`";
   if (a.kept && b.kept && a.kept->dim == b.kept->dim) return "write `" + transposed(x) + " @ " + transposed(y) + "`";
   if (is_unnamed(a.summed.dim) || is_unnamed(b.summed.dim)) {
-    return "literal extents have no name and never agree: name them, as `32 as G`, in both";
+    return name_literals(context, a.summed.dim, b.summed.dim);
   }
   return "if they are the same size by meaning, give them one name in the signature, or rename here: `" + y + "[" +
          spelled(b.summed.dim) + " as " + spelled(a.summed.dim) + "]`";
@@ -67,6 +69,16 @@ std::string way_out_of_mismatch(Context& context, const Value& left, const Value
 
 /// Both operands as they go into the product; reports what a computed operand lacks.
 bool check_rounding(Context& context, const Value& left, const Value& right, Span span) {
+  if (left.element && right.element && !can_multiply(*left.element, *right.element)) {
+    std::string x = context.quoted(left.span, "left"), y = context.quoted(right.span, "right");
+    for (std::string* name : {&x, &y}) {  // it is the stored tensor that has a type
+      if (name->ends_with(".T")) *name = transposed(*name);
+    }
+    context.report(DiagId::E0298, span,
+                   {x, std::string(info(*left.element).name), y, std::string(info(*right.element).name),
+                    way_out_of_types(x, *left.element, y, *right.element)});
+    return false;
+  }
   if (left.element || right.element) return true;
   context.report(DiagId::E0245, span,
                  {context.quoted(left.span, "the left operand"), context.quoted(right.span, "the right operand"),

@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
-#include "compiler/elaborate/suggest.h"
 #include "dsl/parser.h"
 #include "dsl/prelude.h"
+#include "dsl/suggest.h"
 #include "runtime/format/dtype.h"
 
 namespace coda {
@@ -105,9 +105,9 @@ void ModuleSet::load_imports(SourceModule& module, const ImportReader& reader) {
     const std::string path = (folder / import->path).lexically_normal().string();
     SourceModule*& known = by_path_[path];
     if (known == nullptr) {
-      std::optional<std::string> text = reader ? reader(path) : std::nullopt;
+      Expected<std::string> text = reader ? reader(path) : Status(Code::Unsupported, "nothing is imported here");
       if (!text) {
-        diagnostics_.report(DiagId::E0203, import->span, {import->path, path});
+        diagnostics_.report(DiagId::E0203, import->span, {import->path, text.status().message()});
         by_path_.erase(path);
         continue;
       }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "coda/status.h"
 #include "compiler/grad/gradient.h"
 #include "dsl/ast.h"
 #include "dsl/diagnostics.h"
@@ -16,9 +17,9 @@
 
 namespace coda {
 
-/// Gives the text of an imported file, or nothing if it can't be read. Paths are relative to the importing file's
-/// folder, already joined with it.
-using ImportReader = std::function<std::optional<std::string>(const std::string& path)>;
+/// Gives the text of an imported file, or why it can't be read. Paths are relative to the importing file's folder,
+/// already joined with it.
+using ImportReader = std::function<Expected<std::string>(const std::string& path)>;
 
 /// A block that a `grad` of the file makes.
 struct DerivedRoutine {

@@ -12,7 +12,7 @@
 #include "compiler/elaborate/inline.h"
 #include "compiler/elaborate/join_words.h"
 #include "compiler/elaborate/reductions.h"
-#include "compiler/elaborate/suggest.h"
+#include "dsl/suggest.h"
 
 namespace coda {
 

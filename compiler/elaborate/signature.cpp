@@ -5,7 +5,9 @@
 #include "compiler/elaborate/expressions.h"
 #include "compiler/elaborate/extents.h"
 #include "compiler/elaborate/shape_words.h"
-#include "compiler/elaborate/suggest.h"
+#include "compiler/ir/schedule_settings.h"
+#include "dsl/foreign_words.h"
+#include "dsl/suggest.h"
 
 namespace coda {
 
@@ -146,7 +148,10 @@ std::optional<DType> element_type(Context& context, const Scope& scope, const as
   if (scope.is_routine) {
     for (const auto& [parameter, dtype] : context.types) names.push_back(parameter);
   }
-  context.report(DiagId::E0205, name.span, {name.text, suggestion(name.text, names, "the types are", "")});
+  const std::string meant(instead_of_type(name.text));
+  context.report(
+      DiagId::E0205, name.span,
+      {name.text, meant.empty() ? suggestion(name.text, names, "the types are", "") : "did you mean `" + meant + "`?"});
   return std::nullopt;
 }
 
@@ -208,6 +213,10 @@ void elaborate_signature(Context& context, Scope& scope, const ast::Routine& rou
   context.declaring = false;
 
   for (const auto& [name, value] : routine.schedule) {
+    if (find_schedule_setting(name.text) == nullptr) {
+      context.report(DiagId::E0401, name.span, {name.text, way_out_of_setting(name.text)});
+      continue;
+    }
     const auto number = evaluate_constant(context, *scope.module, *value);
     if (number) program.schedule.emplace_back(name.text, *number);
   }

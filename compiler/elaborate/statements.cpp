@@ -4,7 +4,7 @@
 #include "compiler/elaborate/expressions.h"
 #include "compiler/elaborate/signature.h"
 #include "compiler/elaborate/store.h"
-#include "compiler/elaborate/suggest.h"
+#include "dsl/suggest.h"
 
 namespace coda {
 
@@ -105,7 +105,7 @@ void run_routine(Context& context, Scope& scope, const ast::Routine& routine) {
     } else if (const auto* assign = std::get_if<ast::Assign>(&statement)) {
       run_assign(context, scope, *assign);
     } else if (const auto* result = std::get_if<ast::Result>(&statement)) {
-      context.report(DiagId::E0118, result->span);
+      context.report(DiagId::E0118, result->span, {"store it in an output as `y = …`, or name it with `let`"});
     }
   }
   collect_outputs(context, scope, routine);

@@ -2,8 +2,9 @@
 
 #include "compiler/elaborate/elementwise.h"
 #include "compiler/elaborate/expressions.h"
+#include "compiler/elaborate/literal_sizes.h"
 #include "compiler/elaborate/signature.h"
-#include "compiler/elaborate/suggest.h"
+#include "dsl/suggest.h"
 
 namespace coda {
 
@@ -22,19 +23,39 @@ std::string spelled(const std::vector<NamedDim>& dims) {
   return coda::spelled(with_origin);
 }
 
-std::string way_out_of_extra(const Param& param, const ValueDim& extra, const Value& value) {
+/// The one parameter that has this dimension, if it was written alone.
+const Param* only_source(const Context& context, const ValueDim& extra) {
+  const Param* source = nullptr;
+  for (const Param& param : context.program.params) {
+    if (!has_dim(param, extra.dim)) continue;
+    if (source != nullptr) return nullptr;
+    source = &param;
+  }
+  const bool alone = source != nullptr && context.quoted(extra.origin, "") == source->name;
+  return alone ? source : nullptr;
+}
+
+std::string way_out_of_extra(const Context& context, const Param& param, const ValueDim& extra, const Value& value) {
   const std::string name = coda::spelled(extra.dim);
   if (extra.dim.extent == Dim(1)) {
     return "leave the dimension of extent 1 out of the signature: operands broadcast by name without it";
   }
-  if (is_unnamed(extra.dim)) {
-    return "a literal extent has no name and matches nothing: name it in both places, as `" + name +
-           " as G` or `group(z, G = " + name + ")`";
-  }
-  // The dimension that the value lacks may be what was meant.
+  std::vector<std::string> lacking;  // what the output has and the value lacks may be what was meant
   for (const NamedDim& d : param.dims) {
-    if (value.find_dim(d.name) != nullptr || is_unnamed(d)) continue;
+    if (value.find_dim(d.name) != nullptr) continue;
+    if (is_unnamed(d)) return name_literals(context, extra.dim, d);
     if (d.extent == extra.dim.extent) return "rename it: `z[" + name + " as " + d.name + "]`";
+    lacking.push_back(d.name);
+  }
+  if (is_unnamed(extra.dim)) return name_literal(context, extra.dim.extent.constant().value_or(0));
+  if (!lacking.empty()) {
+    const std::string meant = lacking.front();
+    return "if `" + meant + "` is `" + name + "`, write `" + name + "` in the type of `" + param.name +
+           "`; else reduce, as `sum(z, over = " + name + ")`";
+  }
+  if (const Param* source = only_source(context, extra)) {
+    return "if `" + name + "` is meant to be `" + spelled(param.dims.back()) + "`, write it so in the type of `" +
+           source->name + "`; else reduce, as `sum(z, over = " + name + ")`";
   }
   return "reduce over it, as `sum(z, over = " + name + ")`, or declare `" + param.name + "` with it";
 }
@@ -44,9 +65,9 @@ bool check_dims(Context& context, const Param& param, const Value& value) {
   for (const ValueDim& d : value.dims) {
     if (has_dim(param, d.dim)) continue;
     ok = false;
-    Diagnostic& diagnostic =
-        context.report(DiagId::E0265, value.span,
-                       {coda::spelled(d.dim), param.name, spelled(param.dims), way_out_of_extra(param, d, value)});
+    Diagnostic& diagnostic = context.report(
+        DiagId::E0265, value.span,
+        {coda::spelled(d.dim), param.name, spelled(param.dims), way_out_of_extra(context, param, d, value)});
     const std::string operand = context.quoted(d.origin, "this operand");
     diagnostic.notes.push_back({d.origin, "`" + operand + "` brings `" + coda::spelled(d.dim) + "`"});
   }
@@ -94,6 +115,9 @@ void report_no_output(Context& context, Scope& scope, const ast::Name& target, c
 void store(Context& context, Scope& scope, const ast::Name& target, const Value& value, bool accumulate,
            Span statement) {
   const auto it = scope.variables.find(target.text);
+  const bool is_broken = it != scope.variables.end() && it->second.role == Variable::Role::Local &&
+                         it->second.assigned.valid();  // an output whose type could not be read
+  if (is_broken) return;
   if (it == scope.variables.end() || it->second.role == Variable::Role::Local) {
     report_no_output(context, scope, target, value, statement);
     return;

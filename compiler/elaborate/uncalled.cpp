@@ -4,7 +4,7 @@
 
 #include "compiler/elaborate/calls.h"
 #include "compiler/elaborate/expressions.h"
-#include "compiler/elaborate/suggest.h"
+#include "dsl/suggest.h"
 
 namespace coda {
 

@@ -48,12 +48,6 @@ std::vector<int> OperandShape::outer_axes() const {
   return all;
 }
 
-bool can_multiply(DType a, DType b) {
-  const auto is_narrow = [](DType d) { return d == DType::E4M3 || d == DType::E5M2; };
-  const auto is_wide = [](DType d) { return d == DType::BF16 || d == DType::F16 || d == DType::F32; };
-  return (is_narrow(a) && is_narrow(b)) || (a == b && is_wide(a));
-}
-
 bool OperandShape::take_batch(const std::vector<NamedDim>& batch) {
   for (const NamedDim& dim : batch) {
     const auto it = std::find(own.begin(), own.end(), dim);

@@ -6,6 +6,7 @@
 
 #include "compiler/epilogue/affine.h"
 #include "compiler/epilogue/epilogue.h"
+#include "compiler/ops/product_types.h"
 
 namespace coda {
 
@@ -25,9 +26,6 @@ struct OperandShape {
 /// Nothing if the node is anything else.
 std::optional<OperandShape> operand_shape(const Program& program, const Graph& graph, NodeId node,
                                           const NamedDim& depth);
-
-/// Whether a product takes operands of these types: one float type of 16 or 32 bits, or any two of 8 bits.
-bool can_multiply(DType a, DType b);
 
 /// The map's dimensions, outermost first, if it is all of a dimension of this extent in mixed radix.
 std::optional<std::vector<NamedDim>> whole_regrouping(const AffineMap& map, const Dim& extent);

@@ -14,6 +14,16 @@ Span span_of(const Lowering& lowering, NodeId node, Span otherwise) {
   return own_span(lowering.source, lowering.graph[node].span, otherwise);
 }
 
+/// The dimensions that a reduction runs over: "N", "M and N".
+std::string over_of(const Lowering& lowering, NodeId reduction) {
+  if (reduction == kNoNode) return "the result";
+  std::string names;
+  for (const NamedDim& dim : lowering.graph[reduction].over) {
+    names += (names.empty() ? "" : " and ") + dim.name.substr(0, dim.name.find('#'));
+  }
+  return names;
+}
+
 void refuse_unbound(Lowering& lowering, const Unit& unit, const LayoutFailure& failure) {
   std::vector<std::string> names(failure.symbols.begin(), failure.symbols.end());
   const std::string first = names.empty() ? "it" : names.front();
@@ -27,8 +37,11 @@ void refuse_wide(Lowering& lowering, const Unit& unit, NodeId reduction) {
   const Span span = span_of(lowering, reduction, unit.span);
   const std::string text = reduction == kNoNode ? unit.name : text_of(lowering, reduction);
   const bool in_statistic = unit.use != Unit::Use::Store;
-  auto& diagnostic = in_statistic ? lowering.diagnostics.report(DiagId::E0321, span, {unit.name, text})
-                                  : lowering.diagnostics.report(DiagId::E0320, span, {text, unit.name});
+  auto& diagnostic =
+      in_statistic ? lowering.diagnostics.report(DiagId::E0321, span, {unit.name, text})
+                   : lowering.diagnostics.report(DiagId::E0320, span, {text, unit.name, over_of(lowering, reduction)});
+  const bool elsewhere = unit.span.begin != span.begin || unit.span.end != span.end;
+  if (!elsewhere) return;
   diagnostic.notes.push_back(
       {unit.span, in_statistic ? "the statistic that needs it" : "it is fed back into the tile here"});
 }
@@ -63,8 +76,8 @@ void refuse(Lowering& lowering, const std::vector<Unit>& units, const CutFailure
   const Unit& unit = units[failure.layout < 0 ? 0 : static_cast<size_t>(failure.layout)];
   switch (failure.kind) {
     case CutFailure::Kind::Undecided:
-      diagnostics.report(DiagId::E0312, lowering.source.span,
-                         {failure.a.text(), failure.b.text(), lowering.source.name});
+      diagnostics.report(DiagId::E0312, failure.layout < 0 ? lowering.source.span : unit.span,
+                         {failure.a.text(), failure.b.text(), failure.layout < 0 ? lowering.source.name : unit.name});
       return;
     case CutFailure::Kind::Misaligned:
       diagnostics.report(DiagId::E0332, unit.span, {unit.name, failure.a.text(), failure.b.text()});

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/elaborate/suggest.h"
 #include "compiler/grad/adjoint.h"
 #include "compiler/grad/directions.h"
 #include "compiler/rewrite/algebra.h"
+#include "dsl/suggest.h"
 
 namespace coda {
 

@@ -14,14 +14,16 @@ namespace {
 class Emission {
  public:
   Emission(Algebra& algebra, const Program& block, const BlockValues& values, const Hosting& hosting,
-           const CostedPlan& costs)
+           const CostedPlan& costs, NodeNames& names)
       : graph_(algebra.graph()),
         algebra_(algebra),
         block_(block),
         hosting_(hosting),
         costs_(costs),
         storage_(storage_type(block)),
-        by_distance_(elements_by_distance(algebra.graph(), topological(algebra.graph(), values.roots()))) {
+        by_distance_(elements_by_distance(algebra.graph(), topological(algebra.graph(), values.roots()))),
+        names_(names) {
+    for (const Param& param : block.params) taken_.insert(param.name);
     for (const auto& [param, value] : values.outputs) outputs_[value].push_back(param);
     operand_types();
   }
@@ -38,6 +40,7 @@ class Emission {
     }
     for (size_t k = 0; k < hosting_.kernels.size(); ++k) emit(static_cast<int>(k));
     remaining_outputs();
+    describe_waits();
     keep_old_values();
     return std::move(plan_);
   }
@@ -74,9 +77,19 @@ class Emission {
     }
   }
 
+  /// What the text calls the value, if no other tensor is called so.
+  std::string tensor_name(NodeId id) {
+    const std::string number = std::to_string(plan_.tensors.size() - block_.params.size());
+    const auto known = names_.find(id);
+    std::string name = known == names_.end() ? "" : known->second;
+    if (name.empty() || taken_.contains(name)) name = (algebra_.wide(id) ? "t" : "s") + number;
+    while (!taken_.insert(name).second) name += "_";
+    return name;
+  }
+
   int new_tensor(NodeId id, DType dtype) {
     PlanTensor tensor;
-    tensor.name = (algebra_.wide(id) ? "t" : "s") + std::to_string(plan_.tensors.size() - block_.params.size());
+    tensor.name = tensor_name(id);
     tensor.dtype = dtype;
     tensor.dims = memory_order(id);
     plan_.tensors.push_back(tensor);
@@ -86,11 +99,16 @@ class Emission {
   /// The tensor that holds a stored value or a finished statistic.
   int tensor_of(NodeId id) {
     if (const auto it = tensors_.find(id); it != tensors_.end()) return it->second;
-    if (const auto it = outputs_.find(id); it != outputs_.end()) return tensors_[id] = it->second[0];
+    if (const auto it = outputs_.find(id); it != outputs_.end()) {
+      names_[id] = block_.params[static_cast<size_t>(it->second[0])].name;
+      return tensors_[id] = it->second[0];
+    }
     const auto operand = operand_types_.find(id);
     const DType kept = operand == operand_types_.end() ? storage_ : operand->second;
     const bool whole = !algebra_.wide(id) || by_distance_.contains(id);
-    return tensors_[id] = new_tensor(id, whole ? DType::F32 : kept);
+    const int tensor = new_tensor(id, whole ? DType::F32 : kept);
+    names_[id] = plan_.tensors[static_cast<size_t>(tensor)].name;
+    return tensors_[id] = tensor;
   }
 
   /// The same value as a product reads it: a tensor of its own where it is kept in another type.
@@ -165,6 +183,10 @@ class Emission {
     if (const auto it = b.copied.find(id); it != b.copied.end()) return it->second;
     const NodeId result = copy_new(b, id);
     b.copied[id] = result;
+    const auto named = names_.find(id);
+    if (named != names_.end() && b.kernel.program.graph[result].kind != NodeKind::Input) {
+      b.kernel.program.value_names.emplace(result, named->second);
+    }
     return result;
   }
 
@@ -217,7 +239,7 @@ class Emission {
     b.kernel.flops = traffic.flops;
     b.kernel.seconds = traffic.seconds;
     if (host.kind == KernelKind::RowWise && traffic.seconds == 0) b.kernel.kind = KernelKind::Once;
-    for (const NodeId wait : host.waits) b.kernel.waits.push_back(describe(block_, graph_, wait));
+    waits_.push_back(host.waits);
     name(b, k);
     for (const NodeId store : traffic.stores) {
       write(b, store, tensor_of(store));
@@ -256,6 +278,15 @@ class Emission {
     pending_.clear();
     b.kernel.late = late_;
     plan_.kernels.push_back(std::move(b.kernel));
+  }
+
+  /// Once all values that are stored have their names.
+  void describe_waits() {
+    for (size_t k = 0; k < waits_.size(); ++k) {
+      for (const NodeId wait : waits_[k]) {
+        plan_.kernels[k].waits.push_back(describe_whole(block_, graph_, wait, names_));
+      }
+    }
   }
 
   /// What no kernel wrote: copies (one value assigned to several outputs) and vectors made of parameters alone.
@@ -332,15 +363,18 @@ class Emission {
   std::map<NodeId, DType> operand_types_;
   std::vector<Pending> pending_;
   std::set<int> written_;
-  bool late_ = false;  // behind the arrival of gradients
+  NodeNames& names_;
+  std::set<std::string> taken_;             // names of tensors
+  std::vector<std::vector<NodeId>> waits_;  // of each kernel: what keeps it from being an epilogue
+  bool late_ = false;                       // behind the arrival of gradients
   Plan plan_;
 };
 
 }  // namespace
 
 Plan emit_plan(Algebra& algebra, const Program& block, const BlockValues& values, const Hosting& hosting,
-               const CostedPlan& costs) {
-  return Emission(algebra, block, values, hosting, costs).run();
+               const CostedPlan& costs, NodeNames& names) {
+  return Emission(algebra, block, values, hosting, costs, names).run();
 }
 
 void settle_plan(Plan& plan) {
@@ -356,8 +390,8 @@ void settle_plan(Plan& plan) {
     for (const auto& output : kernel.program.outputs) {
       const PlanTensor& tensor = plan.tensors[static_cast<size_t>(kernel.arguments[static_cast<size_t>(output.param)])];
       if (tensor.param >= 0 || tensor.dtype == DType::F32) continue;
-      plan.roundings.push_back(tensor.name + " = " + describe(kernel.program, kernel.program.graph, output.value) +
-                               " is kept in " + std::string(info(tensor.dtype).name) + " after K" + std::to_string(k));
+      plan.roundings.push_back(tensor.name + " is kept in " + std::string(info(tensor.dtype).name) + " after K" +
+                               std::to_string(k));
     }
   }
 }

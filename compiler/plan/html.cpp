@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "compiler/plan/picture.h"
+#include "compiler/plan/picture_text.h"
 #include "compiler/rewrite/law.h"
 #include "dsl/source.h"
 
@@ -13,8 +14,8 @@ constexpr const char* kStyle = R"(
 body { font: 15px/1.45 system-ui, sans-serif; color: #1c2430; background: #fff; max-width: 1200px; margin: 2em auto; padding: 0 1em }
 h1 { font-size: 1.5em } h2 { font-size: 1.15em; margin-top: 2em }
 table { border-collapse: collapse; width: 100% } td, th { text-align: left; vertical-align: top; padding: .35em .8em .35em 0; border-bottom: 1px solid #dde3ea }
-code, .code, .small { font-family: ui-monospace, monospace } code { font-size: .88em } td.num { white-space: nowrap }
-.picture { overflow-x: auto } svg text { fill: #1c2430 } .title { font: bold 13px system-ui, sans-serif } .code { font-size: 11px }
+code, .code, .small { font-family: ui-monospace, "DejaVu Sans Mono", monospace } code { font-size: .88em } td.num { white-space: nowrap }
+.picture { overflow-x: auto } svg text { fill: #1c2430; white-space: pre } .title { font: bold 13px system-ui, sans-serif } .code { font-size: 11px; font-family: ui-monospace, "DejaVu Sans Mono", monospace }
 .why { font: italic 11px system-ui, sans-serif } .small { font-size: 9.5px } .gemm { fill: #dcebfb; stroke: #4d7fb8 } .pass { fill: #fdebd3; stroke: #c98a2b }
 .edge { stroke: #8895a5 } .flow { stroke: #4d7fb8; stroke-width: 1.5 } .dot { fill: #4d7fb8 } .quiet { color: #5d6b7c }
 )";
@@ -44,6 +45,7 @@ class Page {
     summary();
     html_ += "<div class=\"picture\">\n" + plan_svg(plan_, context_) + "</div>\n";
     own_passes();
+    kept();
     laws();
     decisions();
     roundings();
@@ -55,18 +57,13 @@ class Page {
   void summary() {
     const Roofline limits = roofline(plan_.bytes, plan_.flops, context_.options.machine);
     html_ += "<h1>" + escape_html(plan_.name) + "</h1>\n<p>" + std::to_string(plan_.kernels.size()) + " kernels, " +
-             megabytes(plan_.bytes) + " moved, " + format("%.2f", plan_.flops / 1e12) + " TFLOP, at most " +
-             megabytes(kept_bytes(plan_, sizes_of(plan_, context_))) + " kept between kernels. Predicted " +
+             bytes_text(plan_.bytes) + " moved, " + format("%.2f", plan_.flops / 1e12) + " TFLOP, at most " +
+             bytes_text(kept_bytes(plan_, sizes_of(plan_, context_))) + " kept between kernels. Predicted " +
              microseconds(plan_.seconds) + "; the roofline is " + microseconds(limits.compute_seconds) +
              " of multiplying and " + microseconds(limits.memory_seconds) + " of memory (" + limits.bound() +
-             " bound).</p>\n<p class=\"quiet\">Planned for ";
-    const char* separator = "";
-    for (const auto& [symbol, value] : context_.options.sizes) {
-      html_ += separator + escape_html(symbol) + " = " + std::to_string(value);
-      separator = ", ";
-    }
-    html_ += std::string(context_.options.sizes.empty() ? "4096 for every symbol" : "") + "; " +
-             std::to_string(plan_.replans) + " plans weighed. The sizes decide choices, never meaning.</p>\n";
+             " bound).</p>\n<p class=\"quiet\">Planned for " + escape_html(sizes_text(plan_, context_)) + "; " +
+             std::to_string(plan_.replans) + " plans weighed" + (plan_.exhausted ? ", then the search stopped" : "") +
+             ". The sizes decide choices, never meaning.</p>\n";
   }
 
   void own_passes() {
@@ -78,6 +75,25 @@ class Page {
     html_ += "<h2>Not in the epilogue of a GEMM</h2>\n";
     html_ += rows.empty() ? "<p>Nothing: every operation is in the epilogue of a GEMM.</p>\n"
                           : "<table>" + rows + "</table>\n";
+  }
+
+  void kept() {
+    const auto tensors = kept_between_directions(plan_);
+    if (tensors.empty()) return;
+    const Bindings sizes = sizes_of(plan_, context_);
+    double bytes = 0;
+    html_ +=
+        "<h2>Kept between forward and backward</h2>\n<table><tr><th>tensor</th><th>size</th><th>for</th><th>why"
+        "</th></tr>\n";
+    for (const KeptTensor& one : tensors) {
+      const PlanTensor& tensor = plan_.tensors[static_cast<size_t>(one.tensor)];
+      const double own = tensor_bytes(tensor, sizes);
+      bytes += own;
+      html_ += "<tr><td>" + code(tensor_text(tensor.name, tensor.dtype, tensor.dims)) + "</td><td class=\"num\">" +
+               bytes_text(own) + "</td><td>" + kernels_text(one.readers) + "</td><td>" + escape_html(one.why) +
+               "</td></tr>\n";
+    }
+    html_ += "</table>\n<p>" + bytes_text(bytes) + " in all.</p>\n";
   }
 
   void laws() {

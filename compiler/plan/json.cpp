@@ -1,7 +1,6 @@
 // A plan as JSON: everything that text and picture show, for tools.
 #include <nlohmann/json.hpp>
 
-#include "compiler/epilogue/describe.h"
 #include "compiler/plan/report.h"
 #include "compiler/rewrite/law.h"
 #include "dsl/source.h"
@@ -12,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 
 Json dims_json(const std::vector<NamedDim>& dims) {
   Json list = Json::array();
@@ -38,8 +37,7 @@ Json kernel_json(const PlanKernel& kernel, const MachineModel& machine) {
     if (param.role != Param::Role::Out) reads.push_back(param.name);
   }
   for (const auto& output : kernel.program.outputs) {
-    writes.push_back({{"tensor", kernel.program.params[static_cast<size_t>(output.param)].name},
-                      {"value", describe(kernel.program, kernel.program.graph, output.value)}});
+    writes.push_back(kernel.program.params[static_cast<size_t>(output.param)].name);
   }
   const std::string why = own_pass_text(kernel);
   return {{"name", kernel.program.name},
@@ -52,6 +50,7 @@ Json kernel_json(const PlanKernel& kernel, const MachineModel& machine) {
           {"bound", limits.bound()},
           {"reads", reads},
           {"writes", writes},
+          {"statements", statements_text(kernel)},
           {"waits", kernel.waits},
           {"own_pass", why.empty() ? Json(nullptr) : Json(why)},
           {"backward", kernel.late}};
@@ -62,6 +61,8 @@ Json kernel_json(const PlanKernel& kernel, const MachineModel& machine) {
 std::string to_json(const Plan& plan, const PlanContext& context) {
   const MachineModel& machine = context.options.machine;
   Json json{{"format", kFormat}, {"block", plan.name}, {"sizes", context.options.sizes}};
+  json["assumed_sizes"] = Json::object();
+  for (const std::string& symbol : assumed_symbols(plan, context)) json["assumed_sizes"][symbol] = kAssumedSize;
   const Roofline limits = roofline(plan.bytes, plan.flops, machine);
   json["total"] = {{"kernels", plan.kernels.size()},
                    {"bytes", plan.bytes},
@@ -117,7 +118,7 @@ std::string to_json(const Plan& plan, const PlanContext& context) {
                                  {"seconds_if_not", seconds_json(decision.seconds_if_not)}});
   }
   json["roundings"] = plan.roundings;
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";  // names of files may be any bytes
 }
 
 }  // namespace coda

@@ -138,7 +138,7 @@ std::vector<LawEntry> planner_moves(const Algebra& algebra, const Hosting& hosti
 }
 
 std::vector<LawUse> law_uses(const Program& block, const Graph& graph, const std::vector<LawEntry>& entries,
-                             const std::vector<NodeId>& roots) {
+                             const std::vector<NodeId>& roots, const NodeNames& names) {
   const auto nodes = topological(graph, roots);
   const std::set<NodeId> cone(nodes.begin(), nodes.end());
   std::vector<LawUse> uses;
@@ -147,7 +147,7 @@ std::vector<LawUse> law_uses(const Program& block, const Graph& graph, const std
     std::string detail(entry.law->equation);
     const char* separator = ", with ";
     for (const auto& [letter, node] : entry.bindings) {
-      detail += separator + std::string(letter) + " = " + describe(block, graph, node);
+      detail += separator + std::string(letter) + " = " + describe_whole(block, graph, node, names);
       separator = ", ";
     }
     const bool known = std::any_of(uses.begin(), uses.end(), [&](const LawUse& use) {

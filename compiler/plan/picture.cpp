@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "compiler/epilogue/describe.h"
+#include "compiler/plan/picture_text.h"
 
 namespace coda {
 
 namespace {
 
-constexpr int kLine = 16, kPad = 14, kInputs = 250, kKernel = 380, kLane = 26, kOutputs = 230;
+// Pixels: a line of text, the gap between kernels, a lane, and a character of the two fonts.
+constexpr int kLine = 16, kPad = 14, kLane = 14, kCode = 7, kKernel = 560, kMargin = 24;
+constexpr size_t kWrap = 76;  // characters of code in a kernel's box
 
 std::string format(const char* text, double value) {
   char buffer[64];
@@ -17,68 +19,94 @@ std::string format(const char* text, double value) {
   return buffer;
 }
 
+bool contains(const std::vector<int>& list, int value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+/// What a kernel's box says, and where its tensors' lines are.
+struct Box {
+  int top = 0, tall = 0;
+  std::vector<std::string> code, why;
+  std::vector<int> reads, writes;  // tensors
+  std::vector<int> from_lanes;     // those of `reads` that another kernel makes
+  int write_row(size_t i) const { return top + kLine * (2 + static_cast<int>(i)); }
+  int read_row(size_t i) const { return top + kLine * (2 + static_cast<int>(writes.size() + i)); }
+};
+
 class Picture {
  public:
-  Picture(const Plan& plan, const PlanContext& context) : plan_(plan), context_(context) {}
+  Picture(const Plan& plan, const PlanContext& context)
+      : plan_(plan), context_(context), sizes_(sizes_of(plan, context)) {}
 
   std::string run() {
-    lanes();
     int y = kPad;
+    size_t longest_read = 0, longest_write = 0;
     for (size_t k = 0; k < plan_.kernels.size(); ++k) {
-      tops_.push_back(y);
-      y += height(k) + 2 * kPad;
+      if (starts_backward(k)) y += 2 * kLine;
+      boxes_.push_back(box(static_cast<int>(k), y));
+      y += boxes_.back().tall + 2 * kPad;
+      for (const int tensor : boxes_.back().reads) longest_read = std::max(longest_read, read_label(tensor).size());
+      for (const int tensor : boxes_.back().writes) longest_write = std::max(longest_write, label(tensor).size());
     }
-    for (size_t k = 0; k < plan_.kernels.size(); ++k) kernel(static_cast<int>(k));
-    for (const int tensor : kept_) lane(tensor);
-    const int width = lane_x(static_cast<int>(kept_.size())) + kOutputs;
+    left_ = static_cast<int>(longest_read) * kCode + kMargin;
+    right_ = left_ + kKernel;
+    assign_lanes();
+    end_ = lane_x(lanes_) + 6;
+    for (size_t k = 0; k < plan_.kernels.size(); ++k) kernel(k);
+    for (const auto& [tensor, lane] : lane_of_) draw_lane(tensor, lane_x(lane));
+    const int width = end_ + static_cast<int>(longest_write) * kCode + kMargin;
     return "<svg viewBox=\"0 0 " + std::to_string(width) + " " + std::to_string(y) + "\" width=\"" +
            std::to_string(width) + "\" height=\"" + std::to_string(y) + "\" role=\"img\" aria-label=\"plan of " +
            escape_html(plan_.name) + "\">\n" + svg_ + "</svg>\n";
   }
 
  private:
-  /// Tensors between kernels, in order of their first use, each with a lane of its own.
-  void lanes() {
-    for (size_t t = 0; t < plan_.tensors.size(); ++t) {
-      const PlanTensor& tensor = plan_.tensors[t];
-      if (tensor.first_use >= 0 && tensor.last_use > tensor.first_use && written(static_cast<int>(t)) >= 0) {
-        kept_.push_back(static_cast<int>(t));
-      }
-    }
-    std::stable_sort(kept_.begin(), kept_.end(), [&](int a, int b) { return written(a) < written(b); });
-  }
+  bool starts_backward(size_t k) const { return k > 0 && plan_.kernels[k].late && !plan_.kernels[k - 1].late; }
 
-  int written(int tensor) const {
-    for (size_t k = 0; k < plan_.kernels.size(); ++k) {
-      for (const auto& output : plan_.kernels[k].program.outputs) {
-        if (plan_.kernels[k].arguments[static_cast<size_t>(output.param)] == tensor) return static_cast<int>(k);
-      }
-    }
-    return -1;
-  }
-
-  bool writes(const PlanKernel& kernel, size_t param) const {
-    return std::any_of(kernel.program.outputs.begin(), kernel.program.outputs.end(),
-                       [&](const auto& output) { return output.param == static_cast<int>(param); });
-  }
-
-  std::vector<int> arguments(int k, bool outputs) const {
+  Box box(int k, int top) const {
     const PlanKernel& kernel = plan_.kernels[static_cast<size_t>(k)];
-    std::vector<int> list;
-    for (size_t p = 0; p < kernel.arguments.size(); ++p) {
-      if (writes(kernel, p) == outputs) list.push_back(kernel.arguments[p]);
+    Box made;
+    made.top = top;
+    for (const std::string& line : statements_text(kernel)) {
+      for (std::string& part : wrapped(line, kWrap)) made.code.push_back(std::move(part));
     }
-    return list;
+    made.why = wrapped(own_pass_text(kernel), kWrap);
+    for (size_t p = 0; p < kernel.arguments.size(); ++p) {
+      const bool writes = std::any_of(kernel.program.outputs.begin(), kernel.program.outputs.end(),
+                                      [&](const auto& output) { return output.param == static_cast<int>(p); });
+      if (writes) made.writes.push_back(kernel.arguments[p]);
+      if (writes && kernel.program.params[p].role != Param::Role::InOut) continue;
+      made.reads.push_back(kernel.arguments[p]);
+      const int maker = maker_of(plan_, kernel.arguments[p]);
+      if (maker >= 0 && maker < k) made.from_lanes.push_back(kernel.arguments[p]);
+    }
+    const size_t lines = std::max({made.code.size() + made.why.size() + 1, made.reads.size() + 1,
+                                   made.writes.size() + made.from_lanes.size() + 1});
+    made.tall = static_cast<int>(lines) * kLine + kPad;
+    return made;
   }
 
-  int height(size_t k) const {
-    const auto& kernel = plan_.kernels[k];
-    const size_t inside = 2 + kernel.program.outputs.size() + (own_pass_text(kernel).empty() ? 0 : 1);
-    const size_t lines = std::max({inside, arguments(static_cast<int>(k), false).size(), size_t{3}});
-    return static_cast<int>(lines) * kLine + kPad;
+  /// Tensors that later kernels read run down in lanes; one that has ended leaves its lane to another.
+  void assign_lanes() {
+    std::vector<size_t> free_from;  // by lane: the kernel from which on it is free
+    for (size_t k = 0; k < boxes_.size(); ++k) {
+      for (const int tensor : boxes_[k].writes) {
+        size_t last = k;
+        for (size_t later = k + 1; later < boxes_.size(); ++later) {
+          if (contains(boxes_[later].from_lanes, tensor)) last = later;
+        }
+        if (last == k || lane_of_.contains(tensor)) continue;
+        const auto it = std::find_if(free_from.begin(), free_from.end(), [&](size_t from) { return from < k; });
+        const auto lane = static_cast<size_t>(it - free_from.begin());
+        if (it == free_from.end()) free_from.push_back(last);
+        free_from[lane] = last;
+        lane_of_[tensor] = static_cast<int>(lane);
+      }
+    }
+    lanes_ = static_cast<int>(free_from.size());
   }
 
-  static int lane_x(int lane) { return kInputs + kKernel + 30 + lane * kLane; }
+  int lane_x(int lane) const { return right_ + kMargin + lane * kLane; }
 
   void text(int x, int y, const std::string& content, const char* style) {
     svg_ += "<text x=\"" + std::to_string(x) + "\" y=\"" + std::to_string(y) + "\" class=\"" + style + "\">" +
@@ -88,116 +116,81 @@ class Picture {
     svg_ += "<line x1=\"" + std::to_string(x1) + "\" y1=\"" + std::to_string(y1) + "\" x2=\"" + std::to_string(x2) +
             "\" y2=\"" + std::to_string(y2) + "\" class=\"" + style + "\"/>\n";
   }
+  void dot(int x, int y) {
+    svg_ += "<circle cx=\"" + std::to_string(x) + "\" cy=\"" + std::to_string(y) + "\" r=\"3\" class=\"dot\"/>\n";
+  }
 
   std::string label(int tensor) const {
     const PlanTensor& t = plan_.tensors[static_cast<size_t>(tensor)];
-    return tensor_text(t.name, t.dims) + " " + std::string(info(t.dtype).name) + ", " +
-           megabytes(tensor_bytes(t, context_.options.sizes));
+    return tensor_text(t.name, t.dtype, t.dims) + ", " + bytes_text(tensor_bytes(t, sizes_));
+  }
+  std::string read_label(int tensor) const {
+    const int maker = maker_of(plan_, tensor);
+    return label(tensor) + (maker < 0 ? "" : ", of K" + std::to_string(maker));
   }
 
-  static std::string cut(const std::string& line, size_t most) {
-    if (line.size() <= most) return line;
-    size_t end = most;
-    while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;
-    return line.substr(0, end) + "…";
-  }
-
-  void kernel(int k) {
-    const PlanKernel& kernel = plan_.kernels[static_cast<size_t>(k)];
-    const int top = tops_[static_cast<size_t>(k)], tall = height(static_cast<size_t>(k));
-    svg_ += "<rect x=\"" + std::to_string(kInputs) + "\" y=\"" + std::to_string(top) + "\" width=\"" +
-            std::to_string(kKernel) + "\" height=\"" + std::to_string(tall) + "\" rx=\"6\" class=\"" +
+  void kernel(size_t k) {
+    const PlanKernel& kernel = plan_.kernels[k];
+    const Box& box = boxes_[k];
+    if (starts_backward(k)) {
+      text(left_, box.top - kLine, "backward", "title");
+      line(left_, box.top - kLine + 5, right_, box.top - kLine + 5, "edge");
+    }
+    svg_ += "<rect x=\"" + std::to_string(left_) + "\" y=\"" + std::to_string(box.top) + "\" width=\"" +
+            std::to_string(kKernel) + "\" height=\"" + std::to_string(box.tall) + "\" rx=\"6\" class=\"" +
             (kernel.kind == KernelKind::Gemm ? "gemm" : "pass") + "\"/>\n";
     const Roofline limits = roofline(kernel.bytes, kernel.flops, context_.options.machine);
-    int y = top + kLine + 2;
-    text(kInputs + 10, y,
+    int y = box.top + kLine + 2;
+    text(left_ + 10, y,
          "K" + std::to_string(k) + " " + kind_name(kernel.kind) + " · " + format("%.0f µs", kernel.seconds * 1e6) +
-             " · " + megabytes(kernel.bytes) + (kernel.flops > 0 ? format(" · %.2f TFLOP", kernel.flops / 1e12) : "") +
+             " · " + bytes_text(kernel.bytes) + (kernel.flops > 0 ? format(" · %.2f TFLOP", kernel.flops / 1e12) : "") +
              " · " + limits.bound() + " bound",
          "title");
-    for (const auto& output : kernel.program.outputs) {
-      const Param& param = kernel.program.params[static_cast<size_t>(output.param)];
-      text(kInputs + 10, y += kLine,
-           cut(param.name + " = " + describe(kernel.program, kernel.program.graph, output.value), 62), "code");
+    for (const std::string& code : box.code) text(left_ + 10, y += kLine, code, "code");
+    for (const std::string& why : box.why) text(left_ + 10, y += kLine, why, "why");
+    int row = box.top + kLine;
+    for (const int tensor : box.reads) {
+      text(8, row, read_label(tensor), "code");
+      line(left_ - 10, row - 4, left_, row - 4, "edge");
+      row += kLine;
     }
-    if (const std::string why = own_pass_text(kernel); !why.empty()) {
-      text(kInputs + 10, y += kLine, cut(why, 66), "why");
-    }
-    int left = top + kLine;
-    for (const int tensor : arguments(k, false)) {
-      if (std::find(kept_.begin(), kept_.end(), tensor) != kept_.end()) continue;
-      text(8, left, cut(label(tensor), 38), "code");
-      line(kInputs - 14, left - 4, kInputs, left - 4, "edge");
-      left += kLine;
-    }
-    const int end = lane_x(static_cast<int>(kept_.size()));
-    int right = top + kLine + 6;
-    for (const int tensor : arguments(k, true)) {
-      if (std::find(kept_.begin(), kept_.end(), tensor) != kept_.end() &&
-          plan_.tensors[static_cast<size_t>(tensor)].param < 0) {
-        continue;
-      }
-      line(kInputs + kKernel, right - 4, end, right - 4, "edge");
-      text(end + 6, right, cut(label(tensor), 34), "code");
-      right += kLine;
+    for (size_t i = 0; i < box.writes.size(); ++i) {
+      const int at = box.write_row(i);
+      line(right_, at - 4, end_, at - 4, "edge");
+      text(end_ + 6, at, label(box.writes[i]), "code");
     }
   }
 
-  /// A tensor between kernels: out of its maker, down its lane, a dot at each reader.
-  void lane(int tensor) {
-    const auto at = std::find(kept_.begin(), kept_.end(), tensor);
-    const int x = lane_x(static_cast<int>(at - kept_.begin())), maker = written(tensor);
-    const int start = tops_[static_cast<size_t>(maker)] + height(static_cast<size_t>(maker)) - 8;
-    line(kInputs + kKernel, start, x, start, "flow");
+  /// Down from its maker, with a dot and a line to each reader.
+  void draw_lane(int tensor, int x) {
+    const auto maker = static_cast<size_t>(maker_of(plan_, tensor));
+    const auto& writes = boxes_[maker].writes;
+    const auto place = static_cast<size_t>(std::find(writes.begin(), writes.end(), tensor) - writes.begin());
+    const int start = boxes_[maker].write_row(place) - 4;
+    dot(x, start);
     int last = start;
-    for (size_t k = static_cast<size_t>(maker) + 1; k < plan_.kernels.size(); ++k) {
-      const auto reads = arguments(static_cast<int>(k), false);
-      if (std::find(reads.begin(), reads.end(), tensor) == reads.end()) continue;
-      last = tops_[k] + 10 + 5 * static_cast<int>((at - kept_.begin()) % 6);
-      line(kInputs + kKernel, last, x, last, "flow");
-      svg_ += "<circle cx=\"" + std::to_string(x) + "\" cy=\"" + std::to_string(last) + "\" r=\"3\" class=\"dot\"/>\n";
+    for (size_t k = maker + 1; k < boxes_.size(); ++k) {
+      const auto& reads = boxes_[k].from_lanes;
+      const auto it = std::find(reads.begin(), reads.end(), tensor);
+      if (it == reads.end()) continue;
+      last = boxes_[k].read_row(static_cast<size_t>(it - reads.begin())) - 4;
+      line(right_, last, x, last, "flow");
+      dot(x, last);
+      text(right_ + 3, last - 2, plan_.tensors[static_cast<size_t>(tensor)].name, "small");
     }
     line(x, start, x, last, "flow");
-    svg_ += "<text transform=\"translate(" + std::to_string(x + 4) + " " + std::to_string(start + 12) +
-            ") rotate(90)\" class=\"small\">" + escape_html(label(tensor)) + "</text>\n";
   }
 
   const Plan& plan_;
   const PlanContext& context_;
-  std::vector<int> tops_, kept_;
+  const Bindings sizes_;
+  std::vector<Box> boxes_;
+  std::map<int, int> lane_of_;
+  int lanes_ = 0, left_ = 0, right_ = 0, end_ = 0;
   std::string svg_;
 };
 
 }  // namespace
-
-std::string escape_html(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
-
-std::string megabytes(double bytes) {
-  return bytes < 1e5   ? format("%.1f kB", bytes / 1e3)
-         : bytes < 1e7 ? format("%.1f MB", bytes / 1e6)
-                       : format("%.0f MB", bytes / 1e6);
-}
 
 std::string plan_svg(const Plan& plan, const PlanContext& context) { return Picture(plan, context).run(); }
 

@@ -10,7 +10,5 @@ namespace coda {
 
 /// One <svg> element.
 std::string plan_svg(const Plan& plan, const PlanContext& context);
-std::string escape_html(const std::string& text);
-std::string megabytes(double bytes);
 
 }  // namespace coda

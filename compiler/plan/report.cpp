@@ -1,7 +1,10 @@
 #include "compiler/plan/report.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <set>
 
+#include "compiler/print/print.h"
 #include "compiler/rewrite/sizes.h"
 #include "dsl/source.h"
 
@@ -13,6 +16,36 @@ Bindings sizes_of(const Plan& plan, const PlanContext& context) {
   return sizes;
 }
 
+std::vector<std::string> assumed_symbols(const Plan& plan, const PlanContext& context) {
+  const Bindings sizes = sizes_of(plan, context);
+  std::vector<std::string> assumed;
+  for (const PlanTensor& tensor : plan.tensors) {
+    for (const NamedDim& dim : tensor.dims) {
+      for (const std::string& symbol : dim.extent.symbols()) {
+        const bool known = sizes.contains(symbol) || std::find(assumed.begin(), assumed.end(), symbol) != assumed.end();
+        if (!known) assumed.push_back(symbol);
+      }
+    }
+  }
+  return assumed;
+}
+
+std::string sizes_text(const Plan& plan, const PlanContext& context) {
+  std::set<std::string> used;
+  for (const PlanTensor& tensor : plan.tensors) {
+    for (const NamedDim& dim : tensor.dims) used.merge(dim.extent.symbols());
+  }
+  std::string text;
+  for (const auto& [symbol, value] : sizes_of(plan, context)) {
+    if (used.contains(symbol)) text += (text.empty() ? "" : ", ") + symbol + " = " + std::to_string(value);
+  }
+  std::string names;
+  for (const std::string& symbol : assumed_symbols(plan, context)) names += (names.empty() ? "" : ", ") + symbol;
+  if (names.empty()) return text;
+  return text + (text.empty() ? "" : "; ") + "taken as " + std::to_string(kAssumedSize) +
+         " for want of --dim: " + names;
+}
+
 Roofline roofline(double bytes, double flops, const MachineModel& machine) {
   return {bytes / machine.bytes_per_second, flops / machine.flops_per_second};
 }
@@ -22,11 +55,39 @@ const char* kind_name(KernelKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-std::string tensor_text(const std::string& name, const std::vector<NamedDim>& dims) {
-  if (dims.empty()) return name;
+std::string tensor_text(const std::string& name, DType dtype, const std::vector<NamedDim>& dims) {
   std::string text;
-  for (const auto& dim : dims) text += (text.empty() ? "" : ", ") + dim.name;
-  return name + "[" + text + "]";
+  for (const auto& dim : dims) {
+    const std::string called = dim.name.substr(0, dim.name.find('#')), extent = dim.extent.text();
+    text += (text.empty() ? "[" : ", ") + extent + (called == extent ? "" : " as " + called);
+  }
+  return name + ": " + std::string(info(dtype).name) + text + (text.empty() ? "" : "]");
+}
+
+std::string bytes_text(double bytes) {
+  constexpr struct {
+    double least, unit;
+    const char* format;
+  } kForms[] = {{1e10, 1e9, "%.1f GB"}, {1e8, 1e6, "%.0f MB"}, {1e5, 1e6, "%.1f MB"}, {1e3, 1e3, "%.1f kB"}};
+  char text[32];
+  for (const auto& form : kForms) {
+    if (bytes < form.least) continue;
+    std::snprintf(text, sizeof text, form.format, bytes / form.unit);
+    return text;
+  }
+  std::snprintf(text, sizeof text, "%.0f B", bytes);
+  return text;
+}
+
+std::vector<std::string> statements_text(const PlanKernel& kernel) { return statements_of(kernel.program); }
+
+int maker_of(const Plan& plan, int tensor) {
+  for (size_t k = 0; k < plan.kernels.size(); ++k) {
+    for (const auto& output : plan.kernels[k].program.outputs) {
+      if (plan.kernels[k].arguments[static_cast<size_t>(output.param)] == tensor) return static_cast<int>(k);
+    }
+  }
+  return -1;
 }
 
 std::string place_text(const SourceMap& sources, Span span) {

@@ -10,6 +10,7 @@
 #include "compiler/plan/place_early.h"
 #include "compiler/rewrite/engine.h"
 #include "dsl/diagnostics.h"
+#include "dsl/suggest.h"
 
 namespace coda {
 
@@ -62,6 +63,10 @@ class Search {
     for (const auto& output : block.outputs) {
       values_.outputs.push_back({output.param, algebra_.import(block.graph, output.value, memo)});
     }
+    for (const auto& [node, name] : block.value_names) {
+      const auto imported = memo.find(node);
+      if (imported != memo.end()) algebra_.name(imported->second, name);
+    }
     check_.values("normal form", graph_, values_);
     find_late_parameters();
   }
@@ -86,7 +91,8 @@ class Search {
       diagnostics.report(DiagId::E0360, where ? graph_[best.failed].span : block_.span, {block_.name, best.failure});
       return false;
     }
-    plan = emit_plan(algebra_, block_, best.values, *best.hosting, best.costs);
+    names_ = algebra_.names();
+    plan = emit_plan(algebra_, block_, best.values, *best.hosting, best.costs, names_);
     std::vector<LawUse> merged;
     if (options_.rewrites && algebra_.on(kOnePass)) merged = merge_passes(block_, sizes_, options_.machine, plan);
     settle_plan(plan);
@@ -303,7 +309,7 @@ class Search {
     std::vector<LawEntry> entries = algebra_.log();
     const auto moves = planner_moves(algebra_, *best.hosting, best.costs);
     entries.insert(entries.end(), moves.begin(), moves.end());
-    plan.laws = law_uses(block_, graph_, entries, roots);
+    plan.laws = law_uses(block_, graph_, entries, roots, names_);
   }
 
   void report(const Attempt& best, const Choices& other, bool taken, const Law& law, std::string what, Span span,
@@ -324,10 +330,11 @@ class Search {
       other.fold[gemm] = !folds(best.choices, gemm);
       std::string factors;
       for (const NodeId arg : fold_key(gemm).columns) {
-        factors += (factors.empty() ? "" : ", ") + describe(block_, graph_, arg);
+        factors += (factors.empty() ? "" : ", ") + describe_whole(block_, graph_, arg, algebra_.names());
       }
       report(best, other, folds(best.choices, gemm), kColumnFactor,
-             "fold " + factors + " into the weights of " + describe(block_, graph_, gemm), graph_[gemm].span, plan);
+             "fold " + factors + " into the weights of " + describe_whole(block_, graph_, gemm, algebra_.names()),
+             graph_[gemm].span, plan);
     }
     for (const auto& [site, ways] : best.sites) {
       const auto& [law, node] = site;
@@ -336,7 +343,7 @@ class Search {
       const bool taken = now != ways - 1;  // the last alternative leaves the value as it is, or is the least preferred
       Choices other = best.choices;
       other.laws[site] = taken ? ways - 1 : 0;
-      report(best, other, taken, *law, std::string(law->name) + " in " + describe(block_, graph_, node),
+      report(best, other, taken, *law, std::string(law->name) + " in " + describe_whole(block_, graph_, node, names_),
              graph_[node].span, plan);
     }
   }
@@ -350,6 +357,7 @@ class Search {
   const Law* dropped_;
   PassCheck check_;
   BlockValues values_;
+  NodeNames names_;  // of values, for reports
   std::set<int> late_;
   int replans_ = 0;
   int64_t looked_at_ = 0;
@@ -361,8 +369,17 @@ class Search {
 bool plan_block(const Program& block, const PlanOptions& options, Plan& plan, Diagnostics& diagnostics) {
   const Law* dropped = options.drop_law.empty() ? nullptr : find_law(options.drop_law);
   if (dropped == nullptr && !options.drop_law.empty()) {
+    std::vector<std::string> names;
+    for (const Law* law : law_table()) names.emplace_back(law->name);
+    const std::string nearest = nearest_name(options.drop_law, names);
     diagnostics.report(DiagId::E0360, block.span, {block.name, "there is no law `" + options.drop_law + "`"}).way_out =
-        "`codac explain` names the laws that a plan uses";
+        nearest.empty() ? "`codac explain` names the laws that a plan uses, docs/laws.md all"
+                        : "did you mean `" + nearest + "`?";
+    return false;
+  }
+  if (dropped != nullptr && !dropped->inherent.empty()) {
+    const std::string why = "the law `" + options.drop_law + "` can't be left out: " + std::string(dropped->inherent);
+    diagnostics.report(DiagId::E0360, block.span, {block.name, why}).way_out = "leave out another one";
     return false;
   }
   return Search(block, options, dropped).run(plan, diagnostics);

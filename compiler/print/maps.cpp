@@ -195,6 +195,7 @@ Piece Printer::view(NodeId id, const Node& node) {
   const Piece x = expression(node.args[0]);
   if (is_piece(node.map)) return slice(x, node.dim, node.map.offset, node.map.terms[0].dim);
   if (auto piece = grouped(x, node.dim, node.map)) return *piece;
+  if (auto piece = region(node)) return *piece;
   // Anything else reads by a computed index, which is never outside.
   return gathered(x, node.dim, coordinate(node.map));
 }
@@ -245,19 +246,23 @@ std::optional<Piece> Printer::joined(const std::vector<NodeId>& args, const std:
     rest.erase(next);
   }
   if (!(at == (pairs ? Dim(2) : whole.extent))) return std::nullopt;
+  const NamedDim& own_first = graph_[args[order[0]]].map.terms[0].dim;
+  const bool same =
+      std::all_of(order.begin(), order.end(), [&](size_t i) { return graph_[args[i]].map.terms[0].dim == own_first; });
   std::vector<Piece> parts;
-  bool same = true;
+  bool all_last = true;
   for (const size_t i : order) {
     const Node& node = graph_[args[i]];
     const NodeId inner = node.args[0];
     Piece part = expression(inner);
     const NamedDim& own = node.map.terms[0].dim;
-    if (part.dims.empty() || !(part.dims.back() == own)) return std::nullopt;
+    const bool is_last = !part.dims.empty() && part.dims.back() == own;
+    if (!part.has(own) || !(is_last || same)) return std::nullopt;
+    all_last = all_last && is_last;
     if (coefficients[i] != 1) {
       const std::vector<NamedDim> dims = part.dims;
       part = sum({inner}, {coefficients[i]});
     }
-    same = same && own == graph_[args[order[0]]].map.terms[0].dim;
     parts.push_back(std::move(part));
   }
   if (pairs && (parts.size() != 2 || !same)) return std::nullopt;
@@ -265,10 +270,10 @@ std::optional<Piece> Printer::joined(const std::vector<NodeId>& args, const std:
   result.text = pairs ? "join_pairs(" : parts.size() == 2 && same ? "join_halves(" : "concat(";
   for (size_t i = 0; i < parts.size(); ++i) {
     result.text += (i > 0 ? ", " : "") + parts[i].text;
-    parts[i].dims.back() = whole;
+    replace(parts[i].dims, graph_[args[order[i]]].map.terms[0].dim, {whole});
     broadcast_with(result.dims, parts[i].dims);
   }
-  result.text += ")";
+  result.text += all_last ? ")" : ", dim = " + names_.spelled(own_first) + ")";
   return names_.comes_by_itself(whole) ? result : renamed(result, whole.extent.text(), whole);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "compiler/ir/graph.h"
 
@@ -10,5 +11,7 @@ namespace coda {
 
 /// One kernel or block in canonical layout. Values used more than once are named, by `value_names` where it has them.
 std::string to_source(const Program& program);
+/// Its statements alone, one or more lines each, without indentation.
+std::vector<std::string> statements_of(const Program& program);
 
 }  // namespace coda

@@ -48,7 +48,9 @@ bool Printer::is_named(NodeId id) const {
   const Node& node = graph_[id];
   if (is_leaf(node)) return false;
   const bool scaled_leaf = node.kind == NodeKind::Sum && node.args.size() == 1 && is_leaf(graph_[node.args[0]]);
-  if (scaled_leaf) return false;
+  const bool count = node.kind == NodeKind::Apply && node.op->name == "recip" &&
+                     graph_[node.args[0]].kind == NodeKind::Extent;  // printed as a quotient
+  if (scaled_leaf || count) return false;
   return uses_.at(id) > 1 || (program_.value_names.contains(id) && !output_of_.contains(id));
 }
 
@@ -194,6 +196,22 @@ std::string Printer::run() {
   outputs();
   for (const std::string& line : lines_) text += "    " + line + "\n";
   return text + "}\n";
+}
+
+std::vector<std::string> statements_of(const Program& program) {
+  const std::string text = to_source(program);
+  constexpr std::string_view kIndent = "    ";
+  std::vector<std::string> lines;
+  bool inside = false;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    at = end + 1;
+    if (inside && line == "}") break;
+    if (inside) lines.push_back(line.substr(std::min(kIndent.size(), line.size())));
+    inside = inside || line.ends_with("{");
+  }
+  return lines;
 }
 
 std::string to_source(const Program& program) {

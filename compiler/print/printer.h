@@ -50,6 +50,9 @@ class Printer {
   Piece one_hot(const Piece& x, const Node& node);
   std::optional<Piece> cut(NodeId id, const Node& node);
   Piece slice(const Piece& x, const NamedDim& dim, const Dim& offset, const NamedDim& part);
+  std::optional<Piece> region(const Node& node);
+  Piece region_of(const Node& node, const Dim& begin, const Dim& size);
+  Piece half(const Piece& x, const NamedDim& dim, bool pairs, bool second, const NamedDim& part);
   std::optional<Piece> grouped(Piece x, const NamedDim& dim, const AffineMap& map);
   std::optional<Piece> flattened(Piece x, const NamedDim& dim, const AffineMap& map);
   std::optional<Piece> joined(const std::vector<NodeId>& args, const std::vector<double>& coefficients);
@@ -63,6 +66,7 @@ class Printer {
   std::map<NodeId, int> uses_;
   std::map<NodeId, int> output_of_;  // values of tensors that are written only
   std::map<NodeId, Piece> done_;
+  std::map<std::string, Piece> parts_;  // of values that were taken apart already, by what they are parts of
   std::set<int> assigned_;
   std::vector<std::string> lines_;
 };

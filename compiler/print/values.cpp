@@ -141,7 +141,10 @@ Piece Printer::sum(const std::vector<NodeId>& args, const std::vector<double>& c
   result.level = Level::Sum;
   std::vector<size_t> order;
   for (size_t i = 0; i < args.size(); ++i) order.push_back(i);
-  std::stable_partition(order.begin(), order.end(), [&](size_t i) { return coefficients[i] > 0; });
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {  // constants and what is subtracted come last
+    const auto last = [&](size_t i) { return coefficients[i] > 0 ? graph_[args[i]].kind == NodeKind::Constant : 2; };
+    return last(a) < last(b);
+  });
   for (const size_t i : order) {
     const bool first = i == order.front();
     const Node& node = graph_[args[i]];

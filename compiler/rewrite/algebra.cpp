@@ -115,15 +115,22 @@ NodeId Algebra::rebuild(const Node& node, std::vector<NodeId> args) {
 
 NodeId Algebra::substitute(NodeId root, const std::map<NodeId, NodeId>& replacements) {
   std::map<NodeId, NodeId> memo = replacements;
+  for (const auto& [before, after] : replacements) carry_name(before, after);
   for (const NodeId id : topological(graph_, {root})) {
     if (memo.contains(id)) continue;
     const Node node = graph_[id];
     std::vector<NodeId> args;
     for (const NodeId arg : node.args) args.push_back(memo.at(arg));
     memo[id] = args == node.args ? id : rebuild(node, std::move(args));
+    carry_name(id, memo[id]);
     if (whole_.contains(id)) whole_.insert(memo[id]);
   }
   return memo.at(root);
+}
+
+void Algebra::carry_name(NodeId before, NodeId after) {
+  const auto named = names_.find(before);
+  if (named != names_.end() && before != after) names_.try_emplace(after, std::string(named->second));
 }
 
 NodeId Algebra::import(const Graph& source, NodeId root, std::map<NodeId, NodeId>& memo) {

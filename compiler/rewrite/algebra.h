@@ -7,6 +7,7 @@
 
 #include <map>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "compiler/epilogue/dim_facts.h"
@@ -68,9 +69,14 @@ class Algebra {
   NodeId note(const Law& law, NodeId witness, std::vector<std::pair<const char*, NodeId>> bindings, Span span);
   const std::vector<LawEntry>& log() const { return log_; }
 
+  /// What the text calls a value: for reports, never for meaning. What laws make of it keeps the name.
+  void name(NodeId node, const std::string& name) { names_.try_emplace(node, name); }
+  const std::map<NodeId, std::string>& names() const { return names_; }
+
  private:
   enum class Sign : uint8_t { Unknown, NonNegative, Positive };
 
+  void carry_name(NodeId before, NodeId after);
   NodeId scaled(double coefficient, NodeId node, Span span);
   NodeId summed(std::vector<NodeId> factors, std::vector<NamedDim> over, Span span);
   /// A sum over connected factors that all have a summed dimension.
@@ -87,6 +93,7 @@ class Algebra {
   std::vector<LawEntry> log_;
   std::set<std::pair<const Law*, NodeId>> logged_;
   std::set<NodeId> whole_;
+  std::map<NodeId, std::string> names_;
   mutable std::map<NodeId, Sign> signs_;
 };
 

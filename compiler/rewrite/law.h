@@ -66,6 +66,8 @@ struct Law {
   /// Directed and Choice: the ways to write a node, the preferred one first; the node itself among them means that it
   /// may stay. Empty where the law does not apply.
   std::vector<Alternative> (*alternatives)(LawContext&, NodeId) = nullptr;
+  /// Why no plan does without it; empty where it can be left out.
+  std::string_view inherent = {};
 };
 
 /// Every law, in the order in which they are tried.

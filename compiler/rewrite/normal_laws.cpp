@@ -146,19 +146,22 @@ extern const Law kCommuted{.name = "order of operands",
                            .conditions = "none: products and sums keep their operands in one order",
                            .kind = LawKind::Identity,
                            .exactness = Exactness::Reals,
-                           .random_case = commuted};
+                           .random_case = commuted,
+                           .inherent = "equal values are one node of the graph"};
 extern const Law kTransposed{.name = "transpose",
                              .equation = "(a @ b).T = b.T @ a.T",
                              .conditions = "none: dimensions have names, not positions",
                              .kind = LawKind::Identity,
                              .exactness = Exactness::Reals,
-                             .random_case = transposed};
+                             .random_case = transposed,
+                             .inherent = "dimensions have names, not positions"};
 extern const Law kCommonSubexpression{.name = "common subexpression",
                                       .equation = "equal expressions are one value",
                                       .conditions = "none",
                                       .kind = LawKind::Identity,
                                       .exactness = Exactness::Reals,
-                                      .random_case = repeated};
+                                      .random_case = repeated,
+                                      .inherent = "equal values are one node of the graph"};
 
 const Law kFactorOut{.name = "factor out",
                      .equation = "sum(r*a, over = d) = r*sum(a, over = d)",
@@ -195,7 +198,8 @@ const Law kSumOfConstant{.name = "sum of what lacks the dimension",
                          .conditions = "a lacks d",
                          .kind = LawKind::Normal,
                          .exactness = Exactness::Reals,
-                         .random_case = sum_of_constant};
+                         .random_case = sum_of_constant,
+                         .inherent = "a sum over a dimension that its body lacks has no other form"};
 const Law kSumOverOne{.name = "sum over one",
                       .equation = "sum(x, over = d) = x at d = 0",
                       .conditions = "d has one element",

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "compiler/codegen/signature.h"
+#include "dsl/suggest.h"
 #include "runtime/jit/generate.h"
 
 namespace coda {
@@ -171,25 +172,51 @@ class BlockLowering {
   std::set<std::string> structural_;
 };
 
+/// What a kernel of the plan writes: "`y` and `s2`".
+std::string made_by(const PlanKernel& kernel) {
+  std::vector<std::string> names;
+  for (const auto& output : kernel.program.outputs) {
+    names.push_back(kernel.program.params[static_cast<size_t>(output.param)].name);
+  }
+  return listed(names);
+}
+
+Diagnostic& report_kernel(Compilation& result, int k, Span span, const std::string& reason,
+                          const std::string& way_out) {
+  const std::string makes = made_by(result.plan->kernels[static_cast<size_t>(k)]);
+  return result.diagnostics->report(DiagId::E0361, span,
+                                    {result.program->name, std::to_string(k), reason, makes, way_out});
+}
+
+/// Says why one kernel of the plan has no code: its own first error, at the block where it has no place.
+void report_own(Compilation& result, int k) {
+  const auto& said = result.kernels[static_cast<size_t>(k)].diagnostics->all();
+  const auto first =
+      std::find_if(said.begin(), said.end(), [](const Diagnostic& d) { return d.severity == Severity::Error; });
+  if (first == said.end()) return;
+  // A kernel's way out may be a block, which this is.
+  const bool splits = first->way_out.empty() || first->way_out.find("block") != std::string::npos ||
+                      first->way_out.find("kernel") != std::string::npos;
+  const std::string way_out =
+      splits ? "make this part a `kernel` or `block` of its own; `codac explain` shows the plan" : first->way_out;
+  report_kernel(result, k, first->span.valid() ? first->span : result.program->span, first->message, way_out).notes =
+      first->notes;
+}
+
 /// Says what keeps the kernels of `result` from being a plan that runs; true if nothing does.
 bool report(Compilation& result) {
   const Program& program = *result.program;
+  const std::string way_out = "compute it in a block of its own; `codac explain` shows the plan";
   std::string name;
   if (const int early = reads_too_early(program, *result.plan, name); early >= 0) {
-    result.diagnostics->report(
-        DiagId::E0361, program.span,
-        {program.name, std::to_string(early), "it reads `" + name + "`, which no earlier kernel writes"});
+    report_kernel(result, early, program.span, "it reads `" + name + "`, which no earlier kernel writes", way_out);
   }
   if (const int late = reads_too_late(program, *result.plan, name); late >= 0) {
-    result.diagnostics->report(
-        DiagId::E0361, program.span,
-        {program.name, std::to_string(late), "it reads `" + name + "`, which an earlier kernel has overwritten"});
+    report_kernel(result, late, program.span, "it reads `" + name + "`, which an earlier kernel has overwritten",
+                  way_out);
   }
   for (size_t k = 0; k < result.kernels.size(); ++k) {
-    if (result.kernels[k].ok()) continue;
-    result.diagnostics->append(*result.kernels[k].diagnostics);
-    result.diagnostics->report(DiagId::E0361, program.span,
-                               {program.name, std::to_string(k), "its own message says why"});
+    if (!result.kernels[k].ok()) report_own(result, static_cast<int>(k));
   }
   return result.ok();
 }
@@ -241,13 +268,7 @@ void generate_kernels(const CompileRequest& request, Compilation& result) {
 /// The image, or why a kernel has no code.
 void finish(const CompileRequest& request, Compilation& result) {
   for (size_t k = 0; k < result.kernels.size(); ++k) {
-    const Diagnostics& said = *result.kernels[k].diagnostics;
-    const auto first = std::find_if(said.all().begin(), said.all().end(),
-                                    [](const Diagnostic& d) { return d.severity == Severity::Error; });
-    if (first == said.all().end()) continue;
-    if (first->span.valid()) result.diagnostics->append(said);
-    result.diagnostics->report(DiagId::E0361, result.program->span,
-                               {result.program->name, std::to_string(k), first->message});
+    report_own(result, static_cast<int>(k));
   }
   join_dumps(request, result);
   if (!result.ok()) return;

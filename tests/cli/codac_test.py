@@ -323,10 +323,31 @@ class Commands(unittest.TestCase):
         self.expect(codac("explain", GEMM, "--format", "json"), 2, "gemm is a kernel")
         self.expect(codac("explain", GEMM, "--verify"), 2, "gemm is a kernel")
         text = codac("explain", block, "--dim", "Dh=64", "--arch", "host")
-        self.expect(text, 0, "warning: planned as if 4096 were the size of ", "--dim")
+        self.expect(text, 0, "taken as 4096 for want of --dim: ", "attn @ wo.T")
         plan = json.loads(codac("explain", block, "--dim", "Dh=64", "--dim", "T=128", "--format", "json").stdout)
         self.assertEqual(plan["assumed_sizes"]["D"], 4096)
         self.assertNotIn("T", plan["assumed_sizes"])
+
+    def test_check_says_what_it_checked(self):
+        fine = self.write("kernel k(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n    y = x @ w.T\n}\n")
+        self.expect(codac("check", fine), 0, "1 routine: names, types and shapes are right", "--arch says")
+        self.expect(codac("check", fine, "--arch", "host,sm_90a"), 0, "there is code for host and sm_90a")
+        wide = self.write("kernel k(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n    y = softmax(x @ w.T)\n}\n")
+        self.expect(codac("check", wide), 0)
+        self.expect(codac("check", wide, "--arch", "host"), 1, "E0320")
+        heads = self.write("kernel k(x: bf16[M, K], w: bf16[H*Dh, K]) -> (s: f32[M, H]) {\n"
+                           "    s = sum(group(x @ w.T, Dh), over = Dh)\n}\n" + fine.read_text().replace("k(", "l("))
+        self.expect(codac("check", heads, "--arch", "host", "--dim", "Dh=64"), 0, "2 routines")
+        found = codac("check", wide, "--arch", "host", "--json")
+        self.assertEqual([entry["id"] for entry in json.loads(found.stdout)], ["E0320"])
+
+    def test_schedules_mean_nothing_on_the_host(self):
+        image = self.tmp / "gemm.bin"
+        self.expect(codac("build", GEMM, "--arch", "host", "-o", image, "--schedule", "tile_n=128"), 0,
+                    "--schedule means nothing on the host")
+        self.expect(codac("run", GEMM, *SIZE, "--device", "host", "--schedule", "64x64"), 0,
+                    "--schedule means nothing on the host")
+        self.assertNotIn("--schedule", codac("build", GEMM, "--arch", "host", "-o", image).stderr)
 
     def test_check_and_fmt_examples(self):
         self.expect(codac("check", *EXAMPLES), 0)
@@ -425,7 +446,8 @@ class Commands(unittest.TestCase):
     def test_doctor_and_tables(self):
         self.expect(codac("doctor"), 0, "LLVM 22", "cache")
         self.expect(codac("doctor", "--need", "cuda", "--quiet", CODA_CUDA_DRIVER_PATH="/nowhere/libcuda.so"), 4)
-        self.expect(codac("doc-ops"), 0, "`g*r`", "`exp`", "logsumexp", "`bf16`")
+        printed = self.expect(codac("doc-ops"), 0, "`g*r`", "`exp`", "logsumexp", "`bf16`", "`silu(x)`", "`tile_n`")
+        self.assertEqual(printed.stdout, (SOURCE / "docs/functions.md").read_text(), "docs/functions.md is `codac doc-ops`")
         self.expect(codac("run", SOURCE / "examples/gemm.coda", *dims({"M": 1, "N": 1, "K": 1}), "--device", "cuda",
                           CODA_CUDA_DRIVER_PATH="/nowhere/libcuda.so"), 4, "--device cuda")
 

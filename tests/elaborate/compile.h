@@ -16,9 +16,9 @@ struct Compiled {
 };
 
 inline ImportReader reader_of(std::map<std::string, std::string> files) {
-  return [files = std::move(files)](const std::string& path) -> std::optional<std::string> {
+  return [files = std::move(files)](const std::string& path) -> Expected<std::string> {
     const auto it = files.find(path);
-    if (it == files.end()) return std::nullopt;
+    if (it == files.end()) return Status(Code::NotFound, "there is no such file");
     return it->second;
   };
 }

@@ -43,8 +43,8 @@ std::string output_of(const fs::path& path) {
   SourceMap sources;
   Diagnostics diagnostics(sources);
   const FileId file = sources.add(path.filename().string(), text);
-  const ImportReader reader = [](const std::string& name) -> std::optional<std::string> {
-    if (!fs::exists(kFolder / name)) return std::nullopt;
+  const ImportReader reader = [](const std::string& name) -> Expected<std::string> {
+    if (!fs::exists(kFolder / name)) return Status(Code::NotFound, "there is no such file");
     return read(kFolder / name);
   };
   const auto module = parse(file, sources, diagnostics);

@@ -85,6 +85,7 @@ int build(const BuildOptions& options) {
   for (const std::string& arch : options.archs) {
     auto request = options.compile.request(arch, Stage::Assemble);
     if (!request) return kExitUsage;
+    options.compile.say_unused(arch);
     if (!options.tuned.empty() && arch != "host") {
       const std::string remark = apply_tuned(options.tuned, "", *request);
       if (!remark.empty()) std::fprintf(stderr, "codac: %s\n", remark.c_str());

@@ -131,6 +131,11 @@ void CompileOptions::report(const Compilation& compilation, bool print_json) con
   print_times(compilation);
 }
 
+void CompileOptions::say_unused(const std::string& target) const {
+  if (target != "host" || schedule.empty()) return;
+  std::fprintf(stderr, "codac: --schedule means nothing on the host, whose code has one schedule\n");
+}
+
 int CompileOptions::exit_code(const Compilation& compilation, const Bindings& bound) const {
   bool request_only = true;
   for (const Diagnostic& diagnostic : compilation.diagnostics->all()) {

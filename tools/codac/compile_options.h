@@ -29,6 +29,8 @@ struct CompileOptions {
   /// Of a compilation with errors, for dimensions `bound`: kExitEnvironment if the program could not be read,
   /// kExitUsage if only what the command line asks for does not fit it, else kExitProgram.
   int exit_code(const Compilation& compilation, const Bindings& bound) const;
+  /// Says, where code for `target` is made, which of the options mean nothing there.
+  void say_unused(const std::string& target) const;
 
  private:
   void print_times(const Compilation& compilation) const;

@@ -1,18 +1,14 @@
 // codac explain: what a kernel is: its GEMM, what it loads and stores, its regions and statistics, and its cost; the
 // plan of a block.
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "compiler/plan/report.h"
-#include "tools/codac/arguments.h"
 #include "tools/codac/command.h"
 #include "tools/codac/compile_options.h"
 #include "tools/codac/report.h"
 
 namespace coda {
 namespace {
-
-constexpr int64_t kAssumedSize = 4096;  // see CompileRequest::bindings
 
 struct ExplainOptions {
   CompileOptions compile;
@@ -22,27 +18,6 @@ struct ExplainOptions {
   bool verify = false;
 };
 
-/// Symbols that no `--dim` gives: the plan takes them as 4096.
-std::vector<std::string> assumed_sizes(const Program& program, const Bindings& sizes) {
-  Bindings known = sizes;
-  known.insert(program.bound.begin(), program.bound.end());
-  return missing_symbols(program.params, known);
-}
-
-std::string assumed_text(const std::vector<std::string>& assumed) {
-  std::string names;
-  for (const std::string& name : assumed) names += (names.empty() ? "" : ", ") + name;
-  return names.empty() ? "" : "warning: planned as if 4096 were the size of " + names + "; give sizes with --dim\n";
-}
-
-/// The report's JSON, with the names of sizes that were assumed. Names of files may be any bytes.
-std::string json_text(const Plan& plan, const PlanContext& context, const std::vector<std::string>& assumed) {
-  auto json = nlohmann::json::parse(to_json(plan, context));
-  json["assumed_sizes"] = nlohmann::json::object();
-  for (const std::string& name : assumed) json["assumed_sizes"][name] = kAssumedSize;
-  return json.dump(2) + "\n";
-}
-
 /// The plan, made again for the report: a law may be left out, and each pass be checked.
 int explain_plan(const ExplainOptions& options, const Bindings& sizes, Compilation& compilation) {
   const PlanOptions wanted{.sizes = sizes, .drop_law = options.without_law, .verify = options.verify};
@@ -51,17 +26,15 @@ int explain_plan(const ExplainOptions& options, const Bindings& sizes, Compilati
   options.compile.report(compilation);
   if (!planned) return options.compile.exit_code(compilation, sizes);
   const PlanContext context{*compilation.sources, wanted};
-  const auto assumed = assumed_sizes(*compilation.program, sizes);
-  const std::string report = options.format == "json"   ? json_text(plan, context, assumed)
+  const std::string report = options.format == "json"   ? to_json(plan, context)
                              : options.format == "html" ? to_html(plan, context)
-                                                        : assumed_text(assumed) + to_text(plan, context);
+                                                        : to_text(plan, context);
   std::fputs(report.c_str(), stdout);
   return kExitOk;
 }
 
 /// The plan, and how each of its kernels was compiled.
 int explain_block(const Bindings& sizes, const Compilation& compilation) {
-  std::fputs(assumed_text(assumed_sizes(*compilation.program, sizes)).c_str(), stdout);
   std::fputs(to_text(*compilation.plan, {*compilation.sources, {.sizes = sizes}}).c_str(), stdout);
   for (size_t k = 0; k < compilation.kernels.size(); ++k) {
     const Compilation& kernel = compilation.kernels[k];
@@ -80,6 +53,7 @@ std::string plan_option(const ExplainOptions& options) {
 int explain(const ExplainOptions& options) {
   auto request = options.compile.request(options.arch, Stage::Assemble);
   if (!request) return kExitUsage;
+  options.compile.say_unused(options.arch);
   if (const std::string needs_block = plan_option(options); !needs_block.empty()) {
     request->stage = Stage::Elaborate;
     Compilation elaborated = compile(*request);

@@ -7,7 +7,7 @@
 #include <new>
 #include <system_error>
 
-#include "compiler/elaborate/suggest.h"
+#include "dsl/suggest.h"
 #include "tools/codac/command.h"
 #include "tools/codac/compile_options.h"
 

@@ -166,6 +166,7 @@ int run(RunOptions& options) {
   // Once for the parameters' shapes, which with the files give the dimensions, and then for the code.
   auto request = options.compile.request(target, Stage::Elaborate);
   if (!request) return kExitUsage;
+  options.compile.say_unused(target);
   Compilation shapes = compile(*request);
   if (!shapes.ok()) {
     options.compile.report(shapes);

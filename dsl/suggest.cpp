@@ -1,4 +1,4 @@
-#include "compiler/elaborate/suggest.h"
+#include "dsl/suggest.h"
 
 #include <algorithm>
 #include <cctype>
@@ -45,6 +45,12 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
       best = candidate;
       best_distance = d;
     }
+  }
+  if (!best.empty() || name.size() < 3) return best;
+  // No slip: perhaps the beginning of a longer name, of several the shortest.
+  for (const std::string& candidate : candidates) {
+    if (!lower(candidate).starts_with(lower(name)) || candidate == name) continue;
+    if (best.empty() || candidate.size() < best.size()) best = candidate;
   }
   return best;
 }
