@@ -69,7 +69,9 @@ std::string way_out_of_mismatch(Context& context, const Value& left, const Value
 
 /// Both operands as they go into the product; reports what a computed operand lacks.
 bool check_rounding(Context& context, const Value& left, const Value& right, Span span) {
-  if (left.element && right.element && !can_multiply(*left.element, *right.element)) {
+  // A block is mathematics: what a derived gradient multiplies is found out when it is planned.
+  const bool types = !left.element || !right.element || can_multiply(*left.element, *right.element);
+  if (!types && !context.program.is_block) {
     std::string x = context.quoted(left.span, "left"), y = context.quoted(right.span, "right");
     for (std::string* name : {&x, &y}) {  // it is the stored tensor that has a type
       if (name->ends_with(".T")) *name = transposed(*name);

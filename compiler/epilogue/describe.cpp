@@ -12,7 +12,7 @@ namespace coda {
 namespace {
 
 /// How tightly a text holds together.
-enum class Bond : uint8_t { Compare, Sum, Product, Primary };
+enum class Bond : uint8_t { Compare, Sum, Matmul, Product, Primary };
 
 struct Text {
   std::string text;
@@ -252,7 +252,7 @@ class Describer {
     if (const auto operands = sides(node)) {
       return {side(operands->first, node.over[0], true, depth + 1) + " @ " +
                   side(operands->second, node.over[0], false, depth + 1),
-              Bond::Product};
+              Bond::Matmul};
     }
     return {"sum(" + product(node.args, depth + 1).text + ", over = " + dims_text(node.over) + ")"};
   }
@@ -263,7 +263,8 @@ class Describer {
     for (size_t i = 0; i < puts.size(); ++i) {
       const Node& put = graph_[puts[i]];
       const bool fits = put.kind == NodeKind::Put && put.dim == graph_[puts[0]].dim && node.coefficients[i] == 1 &&
-                        !names_.contains(puts[i]) && !part_text(put.dim, put.map).empty();
+                        !names_.contains(puts[i]) && part_text(put.dim, put.map).find(":") != std::string::npos &&
+                        part_text(put.dim, put.map).find("::") == std::string::npos;
       if (!fits) return "";
     }
     if (puts.size() < 2) return "";
@@ -304,7 +305,7 @@ class Describer {
 }  // namespace
 
 std::string describe(const Program& program, const Graph& graph, NodeId node) {
-  constexpr int kDeepest = 6;
+  constexpr int kDeepest = 10;
   constexpr size_t kLongest = 80;
   static const NodeNames kNone;
   const NodeNames& names = &graph == &program.graph ? program.value_names : kNone;

@@ -25,8 +25,12 @@ class Moves {
   }
 
  private:
-  void add(const Law& law, NodeId witness, std::vector<std::pair<const char*, NodeId>> bindings) {
-    entries_.push_back({&law, witness, std::move(bindings), graph_[witness].span});
+  /// `product`: where it is said, if the witness was made by laws alone.
+  void add(const Law& law, NodeId witness, std::vector<std::pair<const char*, NodeId>> bindings,
+           NodeId product = kNoNode) {
+    const Span own = graph_[witness].span;
+    entries_.push_back(
+        {&law, witness, std::move(bindings), own.valid() || product == kNoNode ? own : graph_[product].span});
   }
 
   void split_reductions(size_t k) {
@@ -88,18 +92,18 @@ class Moves {
         if (algebra_.wide(term.node) && !uses(term.node, accumulator)) input = term.node;
       }
       if (product != kNoNode && input != kNoNode) {
-        add(kAccumulatorInput, value, {{"x", input}, {"a @ w", accumulator}});
+        add(kAccumulatorInput, value, {{"x", input}, {"a @ w", accumulator}}, accumulator);
       }
     }
     for (const NodeId value : costs_.traffic[k].stores) {
       const auto views = pieces(value, k);
-      if (views.size() > 1) add(kPairing, value, {{"f", value}});
+      if (views.size() > 1) add(kPairing, value, {{"f", value}}, accumulator);
       if (!views.empty()) last = value;
       all_pieces.insert(views.begin(), views.end());
     }
     size_t with_pieces = 0;
     for (const NodeId value : costs_.traffic[k].stores) with_pieces += !pieces(value, k).empty();
-    if (with_pieces > 1 && all_pieces.size() > 1) add(kRegions, last, {{"a @ w", accumulator}});
+    if (with_pieces > 1 && all_pieces.size() > 1) add(kRegions, last, {{"a @ w", accumulator}}, accumulator);
   }
 
   /// Values computed by a kernel that reads what they are made of, where the one that had it in registers might have

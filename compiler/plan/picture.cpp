@@ -10,7 +10,7 @@ namespace coda {
 namespace {
 
 // Pixels: a line of text, the gap between kernels, a lane, and a character of the two fonts.
-constexpr int kLine = 16, kPad = 14, kLane = 14, kCode = 7, kKernel = 560, kMargin = 24;
+constexpr int kLine = 16, kPad = 14, kLane = 14, kCode = 7, kSmall = 6, kKernel = 560, kMargin = 24;
 constexpr size_t kWrap = 76;  // characters of code in a kernel's box
 
 std::string format(const char* text, double value) {
@@ -40,16 +40,20 @@ class Picture {
 
   std::string run() {
     int y = kPad;
-    size_t longest_read = 0, longest_write = 0;
+    size_t longest_read = 0, longest_write = 0, longest_name = 0;
     for (size_t k = 0; k < plan_.kernels.size(); ++k) {
       if (starts_backward(k)) y += 2 * kLine;
       boxes_.push_back(box(static_cast<int>(k), y));
       y += boxes_.back().tall + 2 * kPad;
       for (const int tensor : boxes_.back().reads) longest_read = std::max(longest_read, read_label(tensor).size());
+      for (const int tensor : boxes_.back().from_lanes) {
+        longest_name = std::max(longest_name, plan_.tensors[static_cast<size_t>(tensor)].name.size());
+      }
       for (const int tensor : boxes_.back().writes) longest_write = std::max(longest_write, label(tensor).size());
     }
     left_ = static_cast<int>(longest_read) * kCode + kMargin;
     right_ = left_ + kKernel;
+    first_lane_ = right_ + static_cast<int>(longest_name) * kSmall + 10;
     assign_lanes();
     end_ = lane_x(lanes_) + 6;
     for (size_t k = 0; k < plan_.kernels.size(); ++k) kernel(k);
@@ -106,9 +110,14 @@ class Picture {
     lanes_ = static_cast<int>(free_from.size());
   }
 
-  int lane_x(int lane) const { return right_ + kMargin + lane * kLane; }
+  int lane_x(int lane) const { return first_lane_ + lane * kLane; }
 
-  void text(int x, int y, const std::string& content, const char* style) {
+  void text(int x, int y, std::string content, const char* style) {
+    // Blanks in front count, which not every viewer sees from the style.
+    const size_t blanks = std::min(content.find_first_not_of(' '), content.size());
+    std::string indent;
+    for (size_t i = 0; i < blanks; ++i) indent += "\u00a0";
+    content = indent + content.substr(blanks);
     svg_ += "<text x=\"" + std::to_string(x) + "\" y=\"" + std::to_string(y) + "\" class=\"" + style + "\">" +
             escape_html(content) + "</text>\n";
   }
@@ -186,7 +195,7 @@ class Picture {
   const Bindings sizes_;
   std::vector<Box> boxes_;
   std::map<int, int> lane_of_;
-  int lanes_ = 0, left_ = 0, right_ = 0, end_ = 0;
+  int lanes_ = 0, left_ = 0, right_ = 0, first_lane_ = 0, end_ = 0;
   std::string svg_;
 };
 

@@ -79,7 +79,9 @@ std::string bytes_text(double bytes) {
   return text;
 }
 
-std::vector<std::string> statements_text(const PlanKernel& kernel) { return statements_of(kernel.program); }
+std::vector<std::string> statements_text(const PlanKernel& kernel) {
+  return statements_of(kernel.program, "u");  // `t` and a number are tensors of the plan
+}
 
 int maker_of(const Plan& plan, int tensor) {
   for (size_t k = 0; k < plan.kernels.size(); ++k) {

@@ -10,6 +10,13 @@ namespace coda {
 
 namespace {
 
+std::string formatted(const std::string& text) {
+  SourceMap sources;
+  Diagnostics diagnostics(sources);
+  const FileId file = sources.add("<printed>", text);
+  return format(file, sources, diagnostics).value_or(text);
+}
+
 constexpr size_t kLongest = 90;  // of an expression without a name
 
 bool is_leaf(const Node& node) {
@@ -19,7 +26,8 @@ bool is_leaf(const Node& node) {
 
 }  // namespace
 
-Printer::Printer(const Program& program) : program_(program), graph_(program.graph), names_(program) {
+Printer::Printer(const Program& program, std::string stem)
+    : program_(program), graph_(program.graph), names_(program), stem_(std::move(stem)) {
   for (const auto& output : program.outputs) {
     const Param& param = program.params[static_cast<size_t>(output.param)];
     const Node& node = graph_[output.value];
@@ -86,7 +94,8 @@ Piece Printer::named(NodeId id, Piece piece) {
     return piece;
   }
   const auto known = program_.value_names.find(id);
-  return let(known != program_.value_names.end() ? known->second : "t", std::move(piece));
+  if (known == program_.value_names.end() && is_identifier(piece.text)) return piece;  // part of a value that was cut
+  return let(known != program_.value_names.end() ? known->second : stem_, std::move(piece));
 }
 
 Piece Printer::let(const std::string& wanted, Piece piece) {
@@ -198,8 +207,8 @@ std::string Printer::run() {
   return text + "}\n";
 }
 
-std::vector<std::string> statements_of(const Program& program) {
-  const std::string text = to_source(program);
+std::vector<std::string> statements_of(const Program& program, const std::string& stem) {
+  const std::string text = formatted(Printer(program, stem).run());
   constexpr std::string_view kIndent = "    ";
   std::vector<std::string> lines;
   bool inside = false;
@@ -214,12 +223,6 @@ std::vector<std::string> statements_of(const Program& program) {
   return lines;
 }
 
-std::string to_source(const Program& program) {
-  const std::string text = Printer(program).run();
-  SourceMap sources;
-  Diagnostics diagnostics(sources);
-  const FileId file = sources.add("<printed>", text);
-  return format(file, sources, diagnostics).value_or(text);
-}
+std::string to_source(const Program& program) { return formatted(Printer(program).run()); }
 
 }  // namespace coda

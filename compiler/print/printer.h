@@ -14,7 +14,8 @@ namespace coda {
 
 class Printer {
  public:
-  explicit Printer(const Program& program);
+  /// `stem`: what values without a name are called.
+  explicit Printer(const Program& program, std::string stem = "t");
   std::string run();
 
  private:
@@ -62,6 +63,7 @@ class Printer {
   const Program& program_;
   const Graph& graph_;
   PrintNames names_;
+  std::string stem_;
   std::set<NodeId> reachable_;
   std::map<NodeId, int> uses_;
   std::map<NodeId, int> output_of_;  // values of tensors that are written only

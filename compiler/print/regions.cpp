@@ -35,7 +35,9 @@ std::optional<Region> as_region(const Node& node) {
       region.inside = inside;
       region.begin = node.map.offset - inside;
       // Groups lie at multiples of their size: of the two readings only one does.
-      if (region.begin.is_zero() || region.begin.divided_by(region.group)) return region;
+      const auto groups = region.begin.divided_by(region.group);
+      const bool whole = groups && groups->text().find('/') == std::string::npos;
+      if (region.begin.is_zero() || whole) return region;
     }
   }
   return std::nullopt;
@@ -80,6 +82,7 @@ Piece Printer::region_of(const Node& node, const Dim& begin, const Dim& size) {
     extents += (extents.empty() ? "" : ", ") + length.text();
     parts_[key(first)] = part;
   }
+  if (!parts_.contains(key(begin))) return slice(x, node.dim, begin, {size.text(), size});
   lines_.push_back("let (" + names + ") = " + word("split", x, node.dim, extents).text);
   return parts_.at(key(begin));
 }

@@ -87,7 +87,7 @@ Piece Printer::make(NodeId id) {
     case NodeKind::Put:
       return put(node);
     case NodeKind::Reduce:
-      return reduced(std::string(node.reduction->name), expression(node.args[0]), node.over);
+      return reduced(std::string(node.reduction->label()), expression(node.args[0]), node.over);
     case NodeKind::Gather:
       return gathered(expression(node.args[0]), node.dim, expression(node.args[1]));
     case NodeKind::Cast: {
@@ -130,7 +130,7 @@ Piece Printer::apply(const Node& node) {
     result.level = Level::Not;
     return result;
   }
-  result.text = std::string(node.op->name) + "(";
+  result.text = (node.op->packs ? "" : std::string(node.op->name)) + "(";  // packed: a tuple
   for (size_t i = 0; i < args.size(); ++i) result.text += (i > 0 ? ", " : "") + args[i].text;
   result.text += ")";
   return result;

@@ -84,7 +84,7 @@ TEST_CASE("goldens of layers' backwards", "[golden]") {
       CHECK(!kept.empty());
       for (const KeptTensor& one : kept) {
         const PlanTensor& tensor = plan.tensors[static_cast<size_t>(one.tensor)];
-        report += "kept " + tensor_text(tensor.name, tensor.dims) + ": " + one.why + "\n";
+        report += "kept " + tensor_text(tensor.name, tensor.dtype, tensor.dims) + ": " + one.why + "\n";
       }
     }
     return report;
