@@ -54,8 +54,10 @@ class Describer {
  public:
   Describer(const Program& program, const Graph& graph, const NodeNames& names, int deepest)
       : program_(program), graph_(graph), names_(names), deepest_(deepest) {
-    for (const Param& param : program.params) {
-      for (const NamedDim& dim : param.dims) order_.push_back(dim);
+    for (const bool out : {true, false}) {  // as the results have them, then as the parameters do
+      for (const Param& param : program.params) {
+        if ((param.role == Param::Role::Out) == out) order_.insert(order_.end(), param.dims.begin(), param.dims.end());
+      }
     }
     for (const auto& [id, name] : names) {
       const Node& node = graph[id];

@@ -304,7 +304,7 @@ class LayoutFinder {
           failure_.symbols = std::move(symbols);
           fail(Kind::Unbound);
         } else {
-          fail(read.reductions.empty() ? Kind::Mixed : Kind::Wide, "`" + original_name(term.dim.name) + "`");
+          fail(read.reductions.empty() ? Kind::Mixed : Kind::Wide, "they lie along `" + original_name(term.dim.name) + "`");
         }
         return;
       }
@@ -315,7 +315,7 @@ class LayoutFinder {
     if (needed > kWidestGranule) {
       fail(Kind::TooWide);
     } else {
-      fail(Kind::Mixed, "its elements come from columns that no tile holds together");
+      fail(Kind::Mixed, "they are shifted against one another");
     }
   }
 

@@ -24,10 +24,6 @@ std::string over_of(const Lowering& lowering, NodeId reduction) {
   return names;
 }
 
-/// Of columns that no tile holds together: no plan of a block helps either.
-constexpr const char* kStoreFirst =
-    "store the product by a kernel of its own, and give it to a second kernel, which reads any columns";
-
 void refuse_unbound(Lowering& lowering, const Unit& unit, const LayoutFailure& failure) {
   std::vector<std::string> names(failure.symbols.begin(), failure.symbols.end());
   const std::string first = names.empty() ? "it" : names.front();
@@ -63,13 +59,11 @@ void refuse(Lowering& lowering, const Unit& unit, const LayoutFailure& failure) 
                          {unit.name, std::to_string(failure.width), std::to_string(kWidestGranule)});
       return;
     case LayoutFailure::Kind::Undecided:
-      diagnostics
-          .report(DiagId::E0313, unit.span,
-                  {unit.name, "whether " + failure.detail + " overlap depends on sizes that are not known"})
-          .way_out = kStoreFirst;
+      diagnostics.report(DiagId::E0313, unit.span,
+                         {unit.name, "whether " + failure.detail + " overlap depends on sizes that are not known"});
       return;
     case LayoutFailure::Kind::Mixed:
-      diagnostics.report(DiagId::E0313, unit.span, {unit.name, failure.detail}).way_out = kStoreFirst;
+      diagnostics.report(DiagId::E0313, unit.span, {unit.name, failure.detail});
       return;
     case LayoutFailure::Kind::Foreign:
       diagnostics.report(DiagId::E0315, unit.span, {failure.dim.name, unit.name});
@@ -89,10 +83,8 @@ void refuse(Lowering& lowering, const std::vector<Unit>& units, const CutFailure
       diagnostics.report(DiagId::E0332, unit.span, {unit.name, failure.a.text(), failure.b.text()});
       return;
     case CutFailure::Kind::TooMany:
-      diagnostics
-          .report(DiagId::E0313, lowering.source.span,
-                  {lowering.source.name, "the columns fall into more than 256 pieces"})
-          .way_out = kStoreFirst;
+      diagnostics.report(DiagId::E0313, lowering.source.span,
+                         {lowering.source.name, "the columns fall into more than 256 pieces"});
       return;
     case CutFailure::Kind::TooWide:
       diagnostics.report(DiagId::E0311, lowering.source.span,

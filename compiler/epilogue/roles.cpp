@@ -243,7 +243,8 @@ class RoleFinder {
       const Param &last_a = param(&roles_.a), &last_b = param(&roles_.b);
       const auto type = [](const Param& p) { return std::string(info(p.dtype).name); };
       if (!can_multiply(a.dtype, b.dtype)) {
-        diagnostics_.report(DiagId::E0305, span_, {a.name, type(a), b.name, type(b), way_out_of_types(a.name, a.dtype, b.name, b.dtype)});
+        diagnostics_.report(DiagId::E0305, span_,
+                            {a.name, type(a), b.name, type(b), way_out_of_types(a.name, a.dtype, b.name, b.dtype)});
         good = false;
       } else if (a.dtype != last_a.dtype || b.dtype != last_b.dtype) {
         diagnostics_.report(

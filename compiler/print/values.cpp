@@ -265,6 +265,9 @@ Piece Printer::contract(NodeId id, const Node& node) {
   if (const auto output = output_of_.find(id); output != output_of_.end()) {
     wanted = program_.params[static_cast<size_t>(output->second)].dims;
   }
+  for (const Param& param : program_.params) {  // as the results have them
+    if (param.role == Param::Role::Out) broadcast_with(wanted, param.dims);
+  }
   for (const Param& param : program_.params) broadcast_with(wanted, param.dims);
   if (auto piece = matmul(node, wanted)) return *piece;
   return reduced("sum", product(node.args), node.over);

@@ -57,6 +57,12 @@ int explain(const ExplainOptions& options) {
   if (const std::string needs_block = plan_option(options); !needs_block.empty()) {
     request->stage = Stage::Elaborate;
     Compilation elaborated = compile(*request);
+    if (options.verify && elaborated.ok()) {  // interpreted at small sizes: those given are for the plan's costs alone
+      CompileRequest open = *request;
+      open.bindings.clear();
+      Compilation unbound = compile(open);
+      if (unbound.ok()) elaborated = std::move(unbound);
+    }
     if (elaborated.program && elaborated.program->is_block) return explain_plan(options, request->bindings, elaborated);
     if (elaborated.program) {
       return fail(kExitUsage,
