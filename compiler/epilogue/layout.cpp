@@ -304,7 +304,8 @@ class LayoutFinder {
           failure_.symbols = std::move(symbols);
           fail(Kind::Unbound);
         } else {
-          fail(read.reductions.empty() ? Kind::Mixed : Kind::Wide, "they lie along `" + original_name(term.dim.name) + "`");
+          fail(read.reductions.empty() ? Kind::Mixed : Kind::Wide,
+               "they lie along `" + original_name(term.dim.name) + "`");
         }
         return;
       }
