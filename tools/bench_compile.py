@@ -64,14 +64,14 @@ using namespace cute;
 using Bf16 = cutlass::bfloat16_t;
 using Row = cutlass::layout::RowMajor;
 using Column = cutlass::layout::ColumnMajor;
-using Tile = Shape<_128, _128, _64>;
-using Cluster = Shape<_2, _1, _1>;
+using TileShape = Shape<_128, _128, _64>;
+using ClusterShape = Shape<_2, _1, _1>;
 using Fusion = cutlass::epilogue::fusion::LinCombPerColBiasEltAct<cutlass::epilogue::thread::GELU_taylor, Bf16, float, Bf16>;
 using Epilogue = typename cutlass::epilogue::collective::CollectiveBuilder<
-    cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Tile, Cluster, cutlass::epilogue::collective::EpilogueTileAuto,
+    cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, TileShape, ClusterShape, cutlass::epilogue::collective::EpilogueTileAuto,
     float, float, Bf16, Row, 8, Bf16, Row, 8, cutlass::epilogue::TmaWarpSpecializedCooperative, Fusion>::CollectiveOp;
 using Mainloop = typename cutlass::gemm::collective::CollectiveBuilder<
-    cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Bf16, Row, 8, Bf16, Column, 8, float, Tile, Cluster,
+    cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Bf16, Row, 8, Bf16, Column, 8, float, TileShape, ClusterShape,
     cutlass::gemm::collective::StageCountAutoCarveout<sizeof(typename Epilogue::SharedStorage)>,
     cutlass::gemm::KernelTmaWarpSpecializedCooperative>::CollectiveOp;
 using Kernel = cutlass::gemm::kernel::GemmUniversal<Shape<int, int, int, int>, Mainloop, Epilogue>;
