@@ -5,13 +5,14 @@ derives and plans it, in one CUDA graph, against
   bare     its twelve GEMMs alone in cuBLAS (torch.matmul), in one CUDA graph, outputs in bf16 as PyTorch stores them
   compile  torch.compile of the same formula and its autograd, each in CUDA graphs where PyTorch makes them
 
-in pairs of bursts as bench_gpu.py does. Before that, every output and gradient is compared whole with f64, and so are
+in pairs of bursts as bench_gpu.py does, and with --kernels each kernel of the plan beside its product in cuBLAS. Before that, every output and gradient is compared whole with f64, and so are
 PyTorch's own in bf16: coda's error must not exceed twice theirs. Needs the folder made by
 `tools/package.sh --programs` and torch.
 """
 import argparse
 import json
 import pathlib
+import statistics
 
 import torch
 
@@ -20,6 +21,8 @@ import bench_gpu
 from bench_blocks import formula, graph_of, peer_row, time_peers
 from bench_gpu import beat, normal
 
+# Which of products() each kernel of the plan holds.
+PRODUCT_OF = (0, 1, 2, 3, None, 7, 6, 5, 4, 8, 9, 10, 11)
 WRT = ("x", "attn", "wo", "g1", "w_gate_up", "w_down", "g2", "wqkv")
 
 
@@ -75,6 +78,41 @@ def bare(d):
     return graph_of(run)
 
 
+def device_times(run):
+    """[(name, microseconds)] of what `run` has the device do, in its order."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
+        run()
+        torch.cuda.synchronize()
+    events = [e for e in profiler.events() if e.device_type == torch.autograd.DeviceType.CUDA]
+    events.sort(key=lambda e: e.time_range.start)
+    return [(e.name, e.time_range.elapsed_us()) for e in events]
+
+
+def each_kernel(ours, base, d, rounds):
+    """Rows of (kernel, its product, coda's microseconds, cuBLAS's): medians of graphs replayed one after the other."""
+    times = {"ours": [], "base": []}
+    for i in range(rounds + 4):
+        beat(f"kernels round {i}")
+        for name, functions in (("base", base), ("ours", ours)):
+            found = device_times(lambda: [f() for f in functions])
+            found = [f for f in found if not f[0].startswith("Mem")]
+            assert len(found) % len(functions) == 0, [f[0] for f in found]
+            if i >= 4:  # at steady power
+                count = len(found) // len(functions)
+                times[name] += [found[j:j + count] for j in range(0, len(found), count)]
+    median = lambda runs: [statistics.median(us) for us in zip(*[[us for _, us in run] for run in runs])]
+    coda, cublas, shapes = median(times["ours"]), median(times["base"]), products(d)
+    rows = []
+    for i, us in enumerate(coda):
+        at = PRODUCT_OF[i] if len(coda) == len(PRODUCT_OF) else None
+        rows.append((times["ours"][0][i][0], None if at is None else shapes[at], us, 0 if at is None else cublas[at]))
+    print(f"  sums of kernels: coda {sum(coda):.0f} us, cuBLAS {sum(cublas):.0f}")
+    for name, shape, us, base_us in rows:
+        product = f"{shape[0]:<2} {shape[1]:>5}x{shape[2]:<5}" if shape else "no product"
+        print(f"  {name:<16} {product} coda {us:6.0f} us" + (f" cuBLAS {base_us:6.0f} ratio {base_us / us:.3f}" if base_us else ""))
+    return rows
+
+
 def run_case(kernel, d, args):
     beat("set-up")
     block = formula(d)
@@ -92,6 +130,8 @@ def run_case(kernel, d, args):
         compiled = torch.compile(block, mode=args.compile, dynamic=False)
         peers["compile"] = [graph_of(lambda inputs=inputs, given=given: autograd(compiled, inputs, given))
                             for inputs, given, _ in sets]
+    if args.kernels:
+        result["kernels"] = each_kernel(ours, peers["bare"], d, args.kernels)
     timed = time_peers(ours, peers, args.rounds, flop, "forward and backward")
     for name, summary in timed.items():
         print("  " + peer_row(name, summary), flush=True)
@@ -103,6 +143,7 @@ def main():
     parser.add_argument("--dist", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent)
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--compile", default="", help="mode of torch.compile, e.g. default; without: not timed")
+    parser.add_argument("--kernels", type=int, default=0, help="rounds in which each kernel is timed alone")
     parser.add_argument("--json", type=pathlib.Path)
     args = parser.parse_args()
     coda = bench_gpu.start(args.dist)

@@ -282,12 +282,41 @@ Val EpilogueEvaluator::compute_input(const Node& node, const Env& env, Val predi
 
 Val EpilogueEvaluator::compute_product(const Node& node, const Env& env, Val predicate) {
   const bool whole = node.num_class == NumClass::Int;
+  const auto times = [&](Val a, Val b) { return !a ? b : whole ? emitter_.int_mul(a, b) : emitter_.mul(a, b); };
   Val product;
-  for (const NodeId arg : node.args) {
-    const Val factor = whole ? evaluate(arg, env, predicate) : evaluate_real(arg, env, predicate);
-    product = !product ? factor : whole ? emitter_.int_mul(product, factor) : emitter_.mul(product, factor);
+  for (const std::vector<NodeId>& group : factor_groups(node)) {
+    Val part;
+    for (const NodeId arg : group) {
+      part = times(part, whole ? evaluate(arg, env, predicate) : evaluate_real(arg, env, predicate));
+    }
+    product = times(product, part);
   }
   return product ? product : whole ? emitter_.integer(1) : emitter_.real(1);
+}
+
+std::vector<std::vector<NodeId>> EpilogueEvaluator::factor_groups(const Node& node) const {
+  const auto within = [](const std::vector<NamedDim>& inner, const std::vector<NamedDim>& outer) {
+    return std::all_of(inner.begin(), inner.end(),
+                       [&](const NamedDim& dim) { return std::find(outer.begin(), outer.end(), dim) != outer.end(); });
+  };
+  std::vector<NodeId> factors = node.args;
+  std::stable_sort(factors.begin(), factors.end(),
+                   [&](NodeId a, NodeId b) { return graph_[a].dims.size() > graph_[b].dims.size(); });
+  std::vector<std::vector<NodeId>> groups;
+  for (const NodeId factor : factors) {
+    // With the narrowest that has its dimensions.
+    const auto home = std::find_if(groups.rbegin(), groups.rend(), [&](const std::vector<NodeId>& group) {
+      return within(graph_[factor].dims, graph_[group[0]].dims);
+    });
+    const bool is_scalar = graph_[factor].dims.empty() && groups.size() > 1;
+    const auto wider = [&] { return graph_[home->front()].dims.size() > graph_[factor].dims.size(); };
+    if (home == groups.rend() || (wider() && !is_scalar)) {
+      groups.push_back({factor});
+    } else {
+      home->push_back(factor);
+    }
+  }
+  return groups;
 }
 
 Val EpilogueEvaluator::compute_sum(const Node& node, const Env& env, Val predicate) {

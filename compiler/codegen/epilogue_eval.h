@@ -117,6 +117,9 @@ class EpilogueEvaluator {
   Val compute(NodeId id, const Env& env, Val predicate);
   Val compute_input(const Node& node, const Env& env, Val predicate);
   Val compute_product(const Node& node, const Env& env, Val predicate);
+  /// Factors in an order in which those of few dimensions, a row's say, are multiplied apart: what they make is the
+  /// same for many elements.
+  std::vector<std::vector<NodeId>> factor_groups(const Node& node) const;
   Val compute_sum(const Node& node, const Env& env, Val predicate);
   Val compute_apply(const Node& node, const Env& env, Val predicate);
   Val compute_put(const Node& node, const Env& env, Val predicate);

@@ -139,12 +139,13 @@ void HostRowwise::emit_region(int region, const Env& rows, Scope* row_scope) {
 // ---- statistics -----------------------------------------------------------------------------------------------------
 
 Val HostRowwise::row_statistic(const Statistic& statistic, const Env& rows, Scope* row_scope) {
-  const Statistic::Part& part = statistic.parts[0];
   HostState state(emitter(), *statistic.reduction, module_.lanes);
   state.reset(row_scope);
-  walk(part.columns, row_scope, [&](const std::vector<Coord>& digits, Scope* scope, unsigned lanes) {
-    state.lift(scope, evaluator().evaluate_lifted(part.body, with_digits(rows, part.columns, digits)), lanes);
-  });
+  for (const Statistic::Part& part : statistic.parts) {
+    walk(part.columns, row_scope, [&](const std::vector<Coord>& digits, Scope* scope, unsigned lanes) {
+      state.lift(scope, evaluator().evaluate_lifted(part.body, with_digits(rows, part.columns, digits)), lanes);
+    });
+  }
   const StateWords total = state.total(row_scope);
   const Val count = emitter().int_to_real(evaluator().value_of(Coord::of(statistic.count)));
   const Val value = statistic.reduction->emit_finish(emitter(), total.word, count);

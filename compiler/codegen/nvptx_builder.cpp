@@ -103,7 +103,7 @@ void NvptxBuilder::begin_kernel(const KernelSignature& signature) {
     s.function->getArg(static_cast<unsigned>(i))->setName(is_map ? "map" + std::to_string(i) : "words");
   }
   s.function->addFnAttr("nvvm.maxntid", std::to_string(signature.threads));
-  s.function->addFnAttr("nvvm.minctasm", "1");
+  s.function->addFnAttr("nvvm.minctasm", std::to_string(signature.ctas_per_sm));
   // Before a jump by table ptxas waits for all multiplications.
   s.function->addFnAttr("no-jump-tables", "true");
   if (signature.cluster > 1) s.function->addFnAttr("nvvm.cluster_dim", std::to_string(signature.cluster) + ",1,1");

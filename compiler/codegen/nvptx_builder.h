@@ -38,6 +38,7 @@ struct KernelSignature {
   int tensor_maps = 0;
   int threads = 0;
   int cluster = 1;
+  int ctas_per_sm = 1;  ///< that the registers must suffice for
 };
 
 class NvptxBuilder {

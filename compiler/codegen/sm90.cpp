@@ -55,6 +55,8 @@ std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm
   image.name = epilogue.program.name;
   image.entry = epilogue.program.name;
   Sm90Plan plan;
+  plan.sparing = options.sparing;
+  plan.approximate = options.approximate;
   std::string failure = make_sm90_plan(epilogue, *schedule, plan, image);
   NvptxBuilder builder;
   if (failure.empty()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/codegen/sm90_exchange.h"
 #include "compiler/codegen/sm90_hooks.h"
 #include "compiler/codegen/sm90_statistics.h"
 #include "compiler/codegen/sm90_stores.h"
@@ -109,7 +110,8 @@ void Sm90Epilogue::emit_region(int index, const Sm90Tile& tile, const Sm90Mainlo
   // Of a tile of fewer rows than an instruction's, some never count. And beside very many accumulators the assembler
   // has no registers for two versions of several outputs.
   const bool is_part = c_.plan.schedule.tile_m < kSm90InstructionRows;
-  if (is_part || (c_.plan.accumulators() > kRoomForVersions && outputs > 1)) {
+  const bool exchanged = c_.plan.regions[static_cast<size_t>(index)].exchanged;
+  if (is_part || (c_.plan.accumulators() > kRoomForVersions && (outputs > 1 || exchanged))) {
     emit_version(index, tile, flight, false);
     return;
   }
@@ -139,7 +141,8 @@ uint64_t Sm90Epilogue::emit_version(int index, const Sm90Tile& tile, const Sm90M
   Sm90Region region(c_, numbers_, index, tile, whole);
   // Early loads fly while the last multiplications finish.
   region.places.push_back(c_.b.mark());
-  const std::vector<Val> accumulators = mainloop_.land(flight);
+  std::vector<Val> accumulators = mainloop_.land(flight);
+  if (region.plan.exchanged) exchange_sm90_quads(c_.b, c_.plan, region.quad, accumulators);
   Sm90Statistics statistics(region, layout_, c_.b.add(scratch_, kSm90ArrivalBytes));
   SliceWalk(region, accumulators, statistics).emit();
   statistics.flush();

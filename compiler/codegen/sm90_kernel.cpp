@@ -100,7 +100,7 @@ std::string emit_consumer(Sm90Context& c, const Sm90StatLayout& layout, const Sm
   if (schedule.consumer_registers) gpu::set_registers(b, schedule.consumer_registers, true);
   c.consumer = b.add(c.warpgroup, -1);
   c.share = schedule.sharers() > 1 ? c.consumer : b.i32(0);
-  NvptxNumbers numbers(b, stores_only_narrow_reals(c.epilogue.program));
+  NvptxNumbers numbers(b, c.plan.approximate || stores_only_narrow_reals(c.epilogue.program));
   Sm90Mainloop mainloop(c);
   mainloop.prepare(numbers);
   Val scratch = b.add(b.shared_int(b.shared_base()), c.ring.scratch_offset());

@@ -3,7 +3,9 @@
 //
 // A stage holds tile_m x 128 bytes of A, then tile_n x 128 bytes of B, in 128-byte swizzled rows. B's rows are the
 // columns of the tile, segment after segment; within a segment their order may be permuted in groups of 4*width rows so
-// that each thread of a quad owns `width` neighbouring columns (width 2: the natural order of wgmma).
+// that each thread of a quad owns `width` neighbouring columns (width 2: the natural order of wgmma). Where copies
+// can't permute them, because columns are what is contiguous, the threads of a quad exchange accumulators to the same
+// end.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +20,15 @@ struct Sm90RegionPlan {
   int segments = 1;
   int step = 0;                    ///< columns of the region's coordinate a tile covers: tile_n / segments
   int width = 2;                   ///< neighbouring columns a thread owns: 2, 4 or 8
-  std::vector<int> plain_maps;     ///< tensor map of each segment, rows in natural order; 2-row boxes if width > 2
-  std::vector<int> permuted_maps;  ///< of each segment if width > 2
+  bool exchanged = false;          ///< the threads of a quad exchange accumulators; B's rows are in natural order
+  std::vector<int> plain_maps;     ///< tensor map of each segment, rows in natural order; 2-row boxes if permuted
+  std::vector<int> permuted_maps;  ///< of each segment if permuted
 
   /// Whether each CTA of a cluster loads whole segments of B; otherwise it loads its part of each.
   bool whole_segments(int cluster) const { return cluster > 1 && segments % cluster == 0; }
   /// Rows of B in one copy.
   int piece(int cluster) const { return whole_segments(cluster) ? step : step / cluster; }
+  bool permuted() const { return width > 2 && !exchanged; }
   int group() const { return 4 * width; }  ///< columns that a quad owns side by side
   int slots() const { return step / 4; }   ///< columns of one segment that a thread owns
   int groups() const { return step / group(); }
@@ -42,6 +46,8 @@ struct Sm90TermPlan {
 
 struct Sm90Plan {
   Sm90Schedule schedule;
+  bool sparing = false;                             ///< of registers
+  bool approximate = false;                         ///< also what is stored in wide types
   bool a_depth_major = true, b_depth_major = true;  ///< depth is the contiguous axis of the operand
   int a_map = 0;
   std::vector<Sm90RegionPlan> regions;

@@ -67,8 +67,9 @@ class LoadingProducer {
       const Sm90RegionPlan& plan = c_.plan.regions[static_cast<size_t>(r)];
       for (int i = 0; i < plan.segments; ++i) {
         fill(b_.add(base, s_.a_bytes() + i * plan.step * kRowBytes), depth,
-             {term.b, where.b_depth_major, plan.step, plan.width, tile.column, c_.arguments.extent32(region.extent),
-              c_.arguments.extent(region.segments[static_cast<size_t>(i)]), tile.batch, term.depth});
+             {term.b, where.b_depth_major, plan.step, plan.permuted() ? plan.width : 2, tile.column,
+              c_.arguments.extent32(region.extent), c_.arguments.extent(region.segments[static_cast<size_t>(i)]),
+              tile.batch, term.depth});
       }
       return std::vector<Val>{};
     });

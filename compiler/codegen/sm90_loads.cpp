@@ -10,7 +10,8 @@ constexpr int kMostBytes = 16;
 /// Slices between a load and its use: enough for the L2's latency.
 constexpr int kSlicesAhead = 8;
 /// 32-bit words that may be on their way ahead of their slice: what the accumulators leave of the registers.
-constexpr int kWordsAhead = 36;
+constexpr int kWordsAhead = 36, kFewWordsAhead = 16;
+constexpr int kRoomForLoads = 128;  // accumulators
 
 int floor_mod(int64_t a, int64_t b) { return static_cast<int>((a % b + b) % b); }
 
@@ -119,12 +120,14 @@ Val Sm90Loads::load(int param, std::span<const Coord> index, Val predicate, Epil
 }
 
 int Sm90Loads::earliest_place(int words) {
-  // Several blocks of rows fill the registers; then there is room as slices are done with (half of it: two slices may
-  // share accumulators).
-  const bool full = r_.context.plan.row_blocks() > 1;
+  // Very many accumulators fill the registers, and several blocks of rows have more addresses; then there is room as
+  // slices are done with (half of it: two slices may share accumulators).
+  const Sm90Plan& plan = r_.context.plan;
+  const bool none = plan.sparing || plan.accumulators() > kRoomForLoads;
+  const int start = none ? 0 : plan.row_blocks() == 1 ? kWordsAhead : kFewWordsAhead;
   const int freed = r_.plan.width * r_.plan.segments / 4;
   const auto budget = [&](int place) {
-    return full ? std::min(kWordsAhead, std::max(0, place - kSlicesAhead) * freed) : kWordsAhead;
+    return std::min(kWordsAhead, start + std::max(0, place - kSlicesAhead) * freed);
   };
   ahead_.resize(r_.places.size(), 0);
   int place = r_.slice;

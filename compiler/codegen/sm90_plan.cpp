@@ -114,23 +114,27 @@ std::string make_sm90_plan(const EpilogueProgram& epilogue, const Sm90Schedule& 
   for (const GemmTerm& term : epilogue.earlier) {
     plan.earlier.push_back({depth_major(term.a), depth_major(term.b), map_a(term.a, term.depth), {}});
   }
-  // Only rows of contiguous depth can be brought in another order.
-  const int widest = permutes ? 8 : 2;
   for (size_t r = 0; r < epilogue.regions.size(); ++r) {
     const Region& region = epilogue.regions[r];
     Sm90RegionPlan way;
     way.segments = static_cast<int>(region.segments.size());
     way.step = schedule.tile_n / way.segments;
-    const std::string failure =
-        choose_column_width(epilogue, static_cast<int>(r), rows, plan.row_slots(), widest, schedule.cluster, way);
+    const auto choose = [&](int widest) {
+      return choose_column_width(epilogue, static_cast<int>(r), rows, plan.row_slots(), widest, schedule.cluster, way);
+    };
+    // Beside the addresses of a batch's rows there are no registers for an exchange.
+    std::string failure = choose(epilogue.batch == 0 ? 8 : 2);
+    // Only rows of contiguous depth can be brought in another order; accumulators are exchanged all or not at all.
+    way.exchanged = !permutes && way.width == 8;
+    if (!permutes && way.width == 4) failure = choose(2);
     if (!failure.empty()) return failure;
     const int piece = way.piece(schedule.cluster);
     const auto map_b = [&](const GemmOperand& b, const Dim& depth) {
       Sm90TermPlan::Maps maps;
       for (const Dim& start : region.segments) {
-        const uint32_t box = way.width > 2 ? 2 : static_cast<uint32_t>(piece);
+        const uint32_t box = way.permuted() ? 2 : static_cast<uint32_t>(piece);
         maps.plain.push_back(add_plain(image, epilogue, b, depth, start, region.extent, box));
-        if (way.width <= 2) continue;
+        if (!way.permuted()) continue;
         maps.permuted.push_back(add_permuted(image, epilogue, b, depth, start, region.extent, way.width, piece));
       }
       return maps;

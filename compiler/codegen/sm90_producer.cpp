@@ -32,7 +32,7 @@ class TensorProducer {
   /// All k-blocks of one tile. A ragged last group of permuted rows takes boxes of two rows.
   std::vector<Val> region_tile(int r, const Sm90Tile& tile, Sm90Turn turn) {
     const Sm90RegionPlan& region = c_.plan.regions[static_cast<size_t>(r)];
-    if (region.width == 2) return blocks(r, tile, turn, false);
+    if (!region.permuted()) return blocks(r, tile, turn, false);
     Val extent = c_.arguments.extent32(c_.epilogue.regions[static_cast<size_t>(r)].extent);
     Val reaches_over = b_.test(IntTest::Ugt, b_.add(tile.column, region.step), extent);
     Val has_rest = b_.test(IntTest::Ne, b_.op(IntOp::And, extent, region.group() - 1), 0);
@@ -125,7 +125,7 @@ class TensorProducer {
       for (int i = 0; i < each; ++i) {
         Val destination = b_.offset(mine, i * region.step * kRowBytes);
         Val plain = segment_map(maps.plain, i, each);
-        Val permuted = region.width > 2 ? segment_map(maps.permuted, i, each) : Val{};
+        Val permuted = region.permuted() ? segment_map(maps.permuted, i, each) : Val{};
         load_rows(r, destination, plain, permuted, depth, column, region.step, ragged);
       }
       return;
@@ -134,7 +134,7 @@ class TensorProducer {
     Val start = s_.cluster > 1 ? b_.add(column, b_.mul(rank, rows)) : column;
     Val mine = s_.cluster > 1 ? b_.offset(to, b_.mul(rank, rows * kRowBytes)) : to;
     for (int i = 0; i < region.segments; ++i) {
-      Val permuted = region.width > 2 ? b_.tensor_map(maps.permuted[static_cast<size_t>(i)]) : Val{};
+      Val permuted = region.permuted() ? b_.tensor_map(maps.permuted[static_cast<size_t>(i)]) : Val{};
       load_rows(r, b_.offset(mine, i * region.step * kRowBytes), b_.tensor_map(maps.plain[static_cast<size_t>(i)]),
                 permuted, depth, start, rows, ragged);
     }
@@ -156,7 +156,7 @@ class TensorProducer {
       for (int i = 0; i < rows / kBlock; ++i) {
         copy(b_.offset(to, i * kBlock * kRowBytes), plain, {b_.add(start, i * kBlock), depth}, true);
       }
-    } else if (region.width == 2) {
+    } else if (!region.permuted()) {
       copy(to, plain, {depth, start}, true);
     } else if (!ragged) {
       Val zero = b_.i32(0);

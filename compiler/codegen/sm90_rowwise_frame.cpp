@@ -72,14 +72,22 @@ const std::vector<Coord>& Sm90RowFrame::digits_at(int region, const ColumnSpace&
       digits.back() = digits.back() + Coord(slot - base);
       return regions_.at(region).digits[slot] = std::move(digits);
     }
-    Emitter& e = c_.numbers.emitter();
-    const Val value = evaluator_->value_of(rest), by = e.integer(*inner);
-    const Val quotient = e.int_floordiv(value, by);
     const std::string name = "#" + std::to_string(region) + "#" + std::to_string(base);
     const VarId within = space_.add({.name = "within" + name, .bound = wanted.back().extent, .multiple_of = vector});
     const VarId round = space_.add({.name = "round" + name});
-    variables_[within] = e.int_sub(value, e.int_mul(quotient, by));
-    variables_[round] = quotient;
+    const auto take_apart = [&] {
+      Emitter& e = c_.numbers.emitter();
+      const Val value = early_ ? value_of(rest, variables_) : evaluator_->value_of(rest), by = e.integer(*inner);
+      const Val quotient = e.int_floordiv(value, by);
+      variables_[within] = e.int_sub(value, e.int_mul(quotient, by));
+      variables_[round] = quotient;
+    };
+    if (early_) {
+      c_.b.at(turns_ ? *c_.before_rows : *early_, take_apart);
+      early_variables_.insert({within, round});
+    } else {
+      take_apart();
+    }
     lanes_[within] = {region, base};
     digits.back() = Coord::variable(within);
     rest = Coord::variable(round);

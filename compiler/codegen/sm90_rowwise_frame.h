@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -158,6 +159,7 @@ class Sm90RowFrame final : public EvalHooks {
   std::map<int, RegionColumns> regions_;
   std::unordered_map<ElementKey, std::vector<Val>, ElementKeyHash> units_;  ///< words that were read, by their start
   std::unordered_map<Coord, Val, CoordHash> early_values_;
+  std::set<VarId> early_variables_;  ///< computed where loads go early
   std::optional<NvptxBuilder::Place> early_;
   int region_ = -1, slot_ = 0;
   std::unique_ptr<EpilogueEvaluator> evaluator_;

@@ -10,6 +10,7 @@ namespace {
 constexpr int kWordBytes = 4;
 constexpr int kArrivalBytes = 16;
 constexpr int kWarp = 32;
+constexpr int kThreadsPerSm = 512;  // at least: fewer have too few loads on their way
 
 class RowKernel {
  public:
@@ -181,23 +182,24 @@ class RowKernel {
                        const std::vector<Val>& finished, Val first) {
     Emitter& e = c_.numbers.emitter();
     const Reduction& reduction = *statistic.reduction;
-    const int region = statistic.parts[0].region;
     std::vector<Val> state;
     for (int w = 0; w < reduction.state_size; ++w) state.push_back(e.real(reduction.identity[w]));
-    for (int chunk = 0; chunk < plan_.chunks; ++chunk) {
-      lift_chunk(statistic, frame, chunk * plan_.chunk_columns(), state.data());
+    for (const Statistic::Part& part : statistic.parts) {
+      for (int chunk = 0; chunk < plan_.chunks; ++chunk) {
+        lift_chunk(reduction, part, frame, chunk * plan_.chunk_columns(), state.data());
+      }
+      beyond(part.region, row, finished, first, state, [&](Sm90RowFrame& rest, Val, std::vector<Val>& carried) {
+        lift_chunk(reduction, part, rest, 0, carried.data());
+      });
     }
-    beyond(region, row, finished, first, state,
-           [&](Sm90RowFrame& rest, Val, std::vector<Val>& carried) { lift_chunk(statistic, rest, 0, carried.data()); });
     combine(statistic, state.data());
     const Val value = reduction.emit_finish(e, state.data(), e.int_to_real(c_.arguments.extent(statistic.count)));
     return frame.evaluator().convert(value, reduction.result, c_.epilogue.program.graph[statistic.node].num_class);
   }
 
-  void lift_chunk(const Statistic& statistic, Sm90RowFrame& frame, int first_slot, Val* state) {
+  void lift_chunk(const Reduction& reduction, const Statistic::Part& part, Sm90RowFrame& frame, int first_slot,
+                  Val* state) {
     Emitter& e = c_.numbers.emitter();
-    const Reduction& reduction = *statistic.reduction;
-    const Statistic::Part& part = statistic.parts[0];
     std::vector<Val> many;
     for (int slot = first_slot; slot < first_slot + plan_.vector; ++slot) {
       const LiftedValue x =
@@ -350,7 +352,7 @@ class RowKernel {
 
 std::string emit_sm90_rowwise(NvptxBuilder& b, const EpilogueProgram& epilogue, const Sm90RowPlan& plan,
                               KernelImage& image) {
-  b.begin_kernel({image.entry, 0, plan.threads, 1});
+  b.begin_kernel({image.entry, 0, plan.threads, 1, std::max(1, kThreadsPerSm / plan.threads)});
   Sm90Arguments arguments(b, image);
   NvptxNumbers numbers(b, false);
   Sm90RowContext context{b, arguments, numbers, epilogue, plan, {}};

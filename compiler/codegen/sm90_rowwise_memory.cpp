@@ -30,15 +30,16 @@ bool Sm90RowFrame::known_early(std::span<const Coord> index) const {
       const auto lane = lanes_.find(term.variable);
       const bool row = rows_.all().size() > static_cast<size_t>(term.variable);
       const bool column = lane != lanes_.end() && regions_.at(lane->second.region).column == term.variable;
-      return (row || column) && term.factor.denominator == 1;
+      return (row || column || early_variables_.contains(term.variable)) && term.factor.denominator == 1;
     });
   });
 }
 
 bool Sm90RowFrame::of_columns_alone(std::span<const Coord> index) const {
   return std::all_of(index.begin(), index.end(), [&](const Coord& coordinate) {
-    return std::all_of(coordinate.terms().begin(), coordinate.terms().end(),
-                       [&](const Coord::Term& term) { return lanes_.contains(term.variable); });
+    return std::all_of(coordinate.terms().begin(), coordinate.terms().end(), [&](const Coord::Term& term) {
+      return lanes_.contains(term.variable) || early_variables_.contains(term.variable);
+    });
   });
 }
 

@@ -30,7 +30,7 @@ bool reduces_within_elements(const EpilogueProgram& epilogue) {
   std::vector<NodeId> open;
   for (const Statistic& statistic : epilogue.statistics) {
     seen.insert(statistic.node);
-    open.push_back(statistic.parts[0].body);
+    for (const Statistic::Part& part : statistic.parts) open.push_back(part.body);
   }
   for (const Store& store : epilogue.stores) open.push_back(store.value);
   while (!open.empty()) {
@@ -61,7 +61,7 @@ int most_chunks(const EpilogueProgram& epilogue, int vector) {
   };
   for (const Store& store : epilogue.stores) visit(store.columns);
   for (const Statistic& statistic : epilogue.statistics) {
-    visit(statistic.parts[0].columns);
+    for (const Statistic::Part& part : statistic.parts) visit(part.columns);
     if (statistic.scope == StatScope::Column) words += statistic.reduction->state_size;
   }
   if (reduces_within_elements(epilogue)) return 1;
@@ -88,7 +88,9 @@ bool rows_are_neighbours(const EpilogueProgram& epilogue) {
       ++(any_row(read.at.at(dims.back().name), true) ? along_rows : along_columns);
     }
   };
-  for (const Statistic& statistic : epilogue.statistics) visit(statistic.parts[0].body);
+  for (const Statistic& statistic : epilogue.statistics) {
+    for (const Statistic::Part& part : statistic.parts) visit(part.body);
+  }
   for (const Store& store : epilogue.stores) {
     visit(store.value);
     ++(any_row(store.index.back(), true) ? along_rows : along_columns);

@@ -101,10 +101,10 @@ struct FinishStore {
 
 /// Without a GEMM (`accumulator` is kNoNode) the program is a pass over rows; operands, `column` and `depth` mean
 /// nothing. A region is a walk over columns of one row: one segment at 0, digits in mixed radix, whose extents may all
-/// be symbolic; stores and statistics whose walks have the same extents share it. A statistic has exactly one part.
-/// Those of scope Row come in an order in which each uses earlier ones only, and stores, bodies and finish stores of
-/// scope Row may use them; a reduction below them that is no statistic is done within an element. No rows: there is one
-/// row.
+/// be symbolic; stores and statistics whose walks have the same extents share it. A statistic of scope Row has one part
+/// or several, another exactly one. Those of scope Row come in an order in which each uses earlier ones only, and
+/// stores, bodies and finish stores of scope Row may use them; a reduction below them that is no statistic is done
+/// within an element. No rows: there is one row.
 struct EpilogueProgram {
   Program program;                ///< params and facts as declared; `graph` holds the lowered nodes used below
   NodeId accumulator = kNoNode;   ///< the sum of the products, dimensions rows and `column`; kNoNode

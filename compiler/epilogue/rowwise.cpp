@@ -217,9 +217,19 @@ class RowLowerer {
     const Node& node = graph_[id];
     Statistic statistic{.node = id, .reduction = reduction_of(node), .scope = scope, .count = Dim(1), .parts = {}};
     for (const NamedDim& dim : node.over) statistic.count = statistic.count * dim.extent;
-    Statistic::Part part{.body = body, .columns = {}};
-    part.region = region_of(columns, part.columns);
-    statistic.parts.push_back(std::move(part));
+    std::vector<RowPiece> pieces;
+    RowPiece whole{.value = body, .dims = columns, .index = {}, .name = {}, .span = {}};
+    if (scope == StatScope::Row) {
+      cut_at_joins(graph_, reindexer_, facts_, std::move(whole), pieces);
+    } else {
+      pieces.push_back(std::move(whole));
+    }
+    for (const RowPiece& piece : pieces) {
+      Statistic::Part part{.body = piece.value, .columns = {}};
+      if (pieces.size() > 1) row_statistics(piece.value);
+      part.region = region_of(pieces.size() > 1 ? memory_order_of(piece.value, piece.dims) : piece.dims, part.columns);
+      statistic.parts.push_back(std::move(part));
+    }
     out_.statistics.push_back(std::move(statistic));
   }
 
@@ -236,6 +246,20 @@ class RowLowerer {
 };
 
 }  // namespace
+
+std::set<std::string> column_divisors(const EpilogueProgram& epilogue) {
+  std::set<std::string> symbols;
+  if (!epilogue.is_rowwise()) return symbols;
+  const auto visit = [&](const ColumnSpace& columns) {
+    for (size_t i = 1; i < columns.digits.size(); ++i) symbols.merge(columns.digits[i].extent.symbols());
+  };
+  for (const Store& store : epilogue.stores) visit(store.columns);
+  for (const Statistic& statistic : epilogue.statistics) {
+    for (const Statistic::Part& part : statistic.parts) visit(part.columns);
+  }
+  for (const FinishStore& store : epilogue.finish_stores) visit(store.columns);
+  return symbols;
+}
 
 bool lower_rowwise(const Program& program, const std::vector<NodeId>& values, Reindexer& reindexer,
                    const DimFacts& facts, EpilogueProgram& out, Diagnostics& diagnostics) {

@@ -2,6 +2,8 @@
 // elements that need it; statistics over all rows are finished at the end.
 #pragma once
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "compiler/epilogue/epilogue.h"
@@ -15,5 +17,8 @@ class Diagnostics;
 /// returns false for what one launch can't do.
 bool lower_rowwise(const Program& program, const std::vector<NodeId>& values, Reindexer& reindexer,
                    const DimFacts& facts, EpilogueProgram& out, Diagnostics& diagnostics);
+
+/// Symbols of the extents by which columns of a pass over rows are taken apart.
+std::set<std::string> column_divisors(const EpilogueProgram& epilogue);
 
 }  // namespace coda

@@ -1,5 +1,5 @@
-// Outputs of a kernel without a product, cut where joins begin and end: a piece runs through one side of a join, so
-// that no element has to ask which side it lies on. What can't be cut stays whole and asks.
+// Outputs and statistics of rows of a kernel without a product, cut where joins begin and end: a piece runs through one
+// side of a join, so that no element has to ask which side it lies on. What can't be cut stays whole and asks.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace coda {
 
 struct RowPiece {
-  int param = -1;
+  int param = -1;  ///< of an output
   NodeId value = kNoNode;
   std::vector<NamedDim> dims;    ///< outermost first, as they lie in memory
   std::vector<AffineMap> index;  ///< one an axis of the parameter

@@ -52,11 +52,12 @@ class RowVerifier {
   void statistic(const Statistic& s) {
     const std::string name = "statistic %" + std::to_string(s.node);
     expect(is_reduction(graph_[s.node]) && s.reduction != nullptr, name + " is no reduction");
-    expect(s.parts.size() == 1, name + " has not one part");
-    if (s.parts.size() != 1) return;
-    std::set<std::string> known = rows_;
-    walk(s.parts[0].region, s.parts[0].columns, name, known);
-    value(s.parts[0].body, known, StatScope::Row, name);
+    expect(s.scope == StatScope::Row ? !s.parts.empty() : s.parts.size() == 1, name + " has not one part");
+    for (const Statistic::Part& part : s.parts) {
+      std::set<std::string> known = rows_;
+      walk(part.region, part.columns, name, known);
+      value(part.body, known, StatScope::Row, name);
+    }
     const auto over_rows = std::count_if(graph_[s.node].over.begin(), graph_[s.node].over.end(),
                                          [&](const NamedDim& d) { return rows_.contains(d.name); });
     expect(s.scope == StatScope::Row ? over_rows == 0 : static_cast<size_t>(over_rows) == rows_.size(),

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "compiler/codegen/signature.h"
+#include "compiler/epilogue/rowwise.h"
 #include "dsl/suggest.h"
 #include "runtime/jit/generate.h"
 
@@ -140,10 +141,20 @@ class BlockLowering {
     return true;
   }
 
-  /// With the kernel's own bindings, or one more symbol: that which cuts the columns into the fewest regions.
+  /// With the kernel's own bindings, or one more symbol: that which cuts the columns into the fewest regions. Passes
+  /// over rows that would divide by symbols in each element have those compiled in.
   Compilation lowered(const Program& program) {
     Compilation best = lowered_with(program);
-    if (best.ok()) return best;
+    if (best.ok()) {
+      Program other = program;
+      for (const std::string& name : column_divisors(*best.epilogue)) {
+        const auto given = request_.bindings.find(name);
+        if (given != request_.bindings.end() && structural_.contains(name)) other.bound.insert(*given);
+      }
+      if (other.bound.size() == program.bound.size()) return best;
+      Compilation made = lowered_with(other);
+      return made.ok() ? std::move(made) : std::move(best);
+    }
     for (const auto& [name, value] : request_.bindings) {
       if (program.bound.contains(name) || !structural_.contains(name)) continue;
       Program other = program;
@@ -254,9 +265,15 @@ void join_dumps(const CompileRequest& request, Compilation& result) {
 
 /// Code for every kernel; a kernel's diagnostics stay with it.
 void generate_kernels(const CompileRequest& request, Compilation& result) {
+  const auto is_wide = [](const Param& p) {
+    const bool is_output = p.role == Param::Role::Out || p.role == Param::Role::InOut;
+    return is_output && (info(p.dtype).num_class != NumClass::Real || info(p.dtype).bits > 16);
+  };
+  const auto& params = result.program->params;
+  const bool approximate = std::none_of(params.begin(), params.end(), is_wide);
   std::atomic<size_t> next{0};
   const auto work = [&] {
-    for (size_t k = next++; k < result.kernels.size(); k = next++) generate(request, result.kernels[k]);
+    for (size_t k = next++; k < result.kernels.size(); k = next++) generate(request, result.kernels[k], approximate);
   };
   const size_t threads = std::min<size_t>(result.kernels.size(), std::max(1u, std::thread::hardware_concurrency()));
   std::vector<std::thread> others;

@@ -14,7 +14,7 @@ namespace {
 
 bool wants(const CompileRequest& request, Dump dump) { return request.dumps.count(dump) > 0; }
 
-void generate_host(const CompileRequest& request, Compilation& result) {
+void generate_host(const CompileRequest& request, Compilation& result, bool) {
   std::string reason;
   HostRequest host;
   host.want_llvm = wants(request, Dump::Llvm);
@@ -75,27 +75,40 @@ int accumulators(const std::string& schedule) {
   return found ? found->rows_per_consumer() * found->tile_n : 0;
 }
 
-void generate_sm90(const CompileRequest& request, Compilation& result) {
+void generate_sm90(const CompileRequest& request, Compilation& result, bool approximate) {
   Sm90Options options = sm90_options_for(request, *result.epilogue);
+  options.approximate = approximate;
   const bool pinned = result.epilogue->is_rowwise() || !options.schedule.empty() || !result.program->schedule.empty();
   bool assembled = generate_with(request, options, result, !pinned);
-  if (pinned || !result.image || (assembled && result.image->spill_bytes == 0)) return;
-  // A tile that fills the registers may spill around a heavy epilogue; another one is faster then.
-  const std::string spilled = result.image->schedule;
-  int most = assembled ? INT_MAX : accumulators(spilled) / 2;
-  for (const std::string& name : sm90_schedules_for(*result.epilogue, options)) {
-    if (name == spilled || accumulators(name) > most) continue;
-    options.schedule = name;
-    assembled = generate_with(request, options, result, true);
-    if (!result.image || (assembled && result.image->spill_bytes == 0)) return;
-    if (!assembled) most = accumulators(name) / 2;
+  const auto good = [&] {
+    return !result.image || (assembled && result.image->spill_bytes <= kSm90FewSpilledBytes);
+  };
+  if (pinned || good()) return;
+  // A tile that fills the registers may spill around a heavy epilogue: then without loads ahead of their use, or with
+  // another tile.
+  const std::string first = result.image->schedule;
+  int most = assembled ? INT_MAX : accumulators(first) / 2;
+  std::vector<std::string> names = sm90_schedules_for(*result.epilogue, options);
+  names.insert(names.begin(), first);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if ((i > 0 && names[i] == first) || accumulators(names[i]) > most) continue;
+    options.schedule = names[i];
+    for (const bool sparing : {false, true}) {
+      if (i == 0 && !sparing) continue;
+      options.sparing = sparing;
+      assembled = generate_with(request, options, result, true);
+      if (good()) return;
+      if (assembled) continue;
+      most = accumulators(names[i]) / 2;
+      break;
+    }
   }
   if (!assembled) generate_with(request, options, result, false);
 }
 
 struct Target {
   std::string_view name;
-  void (*generate)(const CompileRequest&, Compilation&);
+  void (*generate)(const CompileRequest&, Compilation&, bool);
 };
 constexpr Target kTargets[] = {{"host", generate_host}, {"sm_90a", generate_sm90}};
 
@@ -125,10 +138,10 @@ Sm90Options sm90_options_for(const CompileRequest& request, const EpilogueProgra
   return options;
 }
 
-void generate(const CompileRequest& request, Compilation& result) {
+void generate(const CompileRequest& request, Compilation& result, bool approximate) {
   std::string names;
   for (const Target& target : kTargets) {
-    if (target.name == request.target) return target.generate(request, result);
+    if (target.name == request.target) return target.generate(request, result, approximate);
     names += (names.empty() ? "" : ", ") + std::string(target.name);
   }
   result.diagnostics->report(DiagId::E0502, result.program->span,

@@ -114,6 +114,16 @@ std::vector<RowwiseForm> rowwise_forms() {
        {},
        {{"D", 150}, {"F", 70}},
        200},
+      {"statistics of joined heads",
+       "kernel f(q: bf16[M, H, Dh], v: bf16[M, N], t: bf16[M, H*Dh + N], c: f32[M, Dh/2])\n"
+       "    -> (y: bf16[M, H*Dh + N], s: f32[M], m: f32[M], l: f32[M]) {\n"
+       "    let (a, b) = halves(q)\n"
+       "    let z = concat(flatten(join_halves(a*c - b, b*c + a)), 0.5*v)\n"
+       "    y = z / (1 + absmax(z, over = H*Dh + N))\n    s = sum(z*t, over = H*Dh + N)\n"
+       "    m = max(z, over = H*Dh + N)\n    l = logsumexp(z, over = H*Dh + N)\n}\n",
+       {{"Dh", 16}},
+       {{"M", 11}, {"H", 5}, {"N", 70}},
+       512},
       {"whole tensor",
        "kernel f(x: bf16[M, N]) -> (y: f32[M, N]) {\n    y = x / (1 + absmax(x, over = (M, N)))\n}\n",
        {},
