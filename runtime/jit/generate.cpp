@@ -80,9 +80,7 @@ void generate_sm90(const CompileRequest& request, Compilation& result, bool appr
   options.approximate = approximate;
   const bool pinned = result.epilogue->is_rowwise() || !options.schedule.empty() || !result.program->schedule.empty();
   bool assembled = generate_with(request, options, result, !pinned);
-  const auto good = [&] {
-    return !result.image || (assembled && result.image->spill_bytes <= kSm90FewSpilledBytes);
-  };
+  const auto good = [&] { return !result.image || (assembled && result.image->spill_bytes <= kSm90FewSpilledBytes); };
   if (pinned || good()) return;
   // A tile that fills the registers may spill around a heavy epilogue: then without loads ahead of their use, or with
   // another tile.
