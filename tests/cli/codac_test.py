@@ -336,11 +336,12 @@ class Commands(unittest.TestCase):
         fine = self.write("kernel k(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n    y = x @ w.T\n}\n")
         self.expect(codac("check", fine), 0, "1 routine: names, types and shapes are right", "--arch says")
         self.expect(codac("check", fine, "--arch", "host,sm_90a"), 0, "there is code for host and sm_90a")
-        wide = self.write("kernel k(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n    y = softmax(x @ w.T)\n}\n")
+        wide = self.write("kernel k(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n    y = softmax(x @ w.T)\n}\n",
+                          "wide.coda")
         self.expect(codac("check", wide), 0)
         self.expect(codac("check", wide, "--arch", "host"), 1, "E0320")
         heads = self.write("kernel k(x: bf16[M, K], w: bf16[H*Dh, K]) -> (s: f32[M, H]) {\n"
-                           "    s = sum(group(x @ w.T, Dh), over = Dh)\n}\n" + fine.read_text().replace("k(", "l("))
+                           "    s = sum(group(x @ w.T, Dh), over = Dh)\n}\n" + fine.read_text().replace("k(", "l("), "heads.coda")
         self.expect(codac("check", heads, "--arch", "host", "--dim", "Dh=64"), 0, "2 routines")
         found = codac("check", wide, "--arch", "host", "--json")
         self.assertEqual([entry["id"] for entry in json.loads(found.stdout)], ["E0320"])
