@@ -14,6 +14,9 @@
 namespace coda {
 namespace {
 
+/// Each region has code of its own, and what all of them read ahead lives at once.
+constexpr size_t kManyRegions = 3;
+
 void describe(const EpilogueProgram& epilogue, const Sm90Plan& plan, KernelImage& image) {
   describe_signature(epilogue.program, kSm90Cpu, image);
   image.rows = sm90_rows(epilogue);
@@ -55,7 +58,7 @@ std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm
   image.name = epilogue.program.name;
   image.entry = epilogue.program.name;
   Sm90Plan plan;
-  plan.sparing = options.sparing;
+  plan.sparing = options.sparing || epilogue.regions.size() >= kManyRegions;
   plan.approximate = options.approximate;
   std::string failure = make_sm90_plan(epilogue, *schedule, plan, image);
   NvptxBuilder builder;
