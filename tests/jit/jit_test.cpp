@@ -153,7 +153,9 @@ TEST_CASE("names of dumps and their order") {
   CHECK_FALSE(dump_from_name("soup"));
 }
 
-TEST_CASE("every program of the GPU's list compiles for sm_90a; assembled, it keeps its pipeline and spills a few bytes at most") {
+TEST_CASE(
+    "every program of the GPU's list compiles for sm_90a; assembled, it keeps its pipeline and spills a few bytes at "
+    "most") {
   const bool assembler = find_assembler().ok();
   if (!assembler) WARN("no ptxas: PTX is not assembled here");
   int compiled = 0;
