@@ -33,8 +33,8 @@ std::string assemble(const std::string& ptxas, const std::string& name, const st
   return (status ? "FAILED " : "") + log.str();
 }
 
-/// That programs may store and load for want of registers, here: the most is 52, of passes over rows. The compiler itself
-/// takes kSm90FewSpilledBytes for good.
+/// That programs may store and load for want of registers, here: the most is 52, of passes over rows. The compiler
+/// itself takes kSm90FewSpilledBytes for good.
 constexpr int kMostSpilledBytes = 64;
 
 /// What is stored and loaded for want of registers; very many if the log doesn't say.
