@@ -195,6 +195,7 @@ bool add_column_finish(Lowering& l, EpilogueProgram& out, const Unit& unit, cons
     }
     LayoutFailure failure;
     const Uses uses = l.collector.collect(body);
+    if (!check_rows(l, unit, uses, false)) return false;
     auto layout = lay_out(columns, uses.accumulator, l.roles.column, l.facts, failure);
     bool placed = false;
     for (size_t s = 0; layout && s < region.segments.size() && !placed; ++s) {

@@ -50,24 +50,7 @@ class Settler {
                             {describe(l_.source, l_.graph, uses.foreign[0])});
       return false;
     }
-    for (const Read& read : uses.accumulator) {
-      for (const auto& row : l_.roles.rows) {
-        const AffineMap& map = read.at.at(row.name);
-        const bool bound =
-            std::any_of(map.terms.begin(), map.terms.end(), [](const auto& t) { return is_bound(t.dim.name); });
-        const bool finished = unit.use == Unit::Use::ColumnFinish && bound;
-        if (finished || map == affine(row)) continue;
-        if (bound) {
-          refuse_wide(l_, unit, read.reductions.empty() ? kNoNode : read.reductions.front());
-        } else {
-          LayoutFailure failure;
-          failure.detail = "row `" + formula(map) + "` is not the row `" + row.name + "` of the element";
-          refuse(l_, unit, failure);
-        }
-        return false;
-      }
-    }
-    return true;
+    return check_rows(l_, unit, uses, unit.use == Unit::Use::ColumnFinish);
   }
 
   /// Pieces of symbolic or large extent are stores of their own; small ones can be told apart inside a tile.
@@ -208,6 +191,9 @@ class Settler {
     cuts.push_back(outer->dim.extent);
     std::vector<Dim> sorted;
     for (const Dim& cut : cuts) {
+      // A put may begin before the part that is wanted, or end after it.
+      if (l_.facts.at_most(cut, Dim()) && !cut.is_zero()) continue;
+      if (l_.facts.at_most(outer->dim.extent, cut) && !(cut == outer->dim.extent)) continue;
       if (std::find(sorted.begin(), sorted.end(), cut) != sorted.end()) continue;
       auto it = sorted.begin();
       while (it != sorted.end() && l_.facts.at_most(*it, cut)) ++it;
@@ -249,6 +235,26 @@ class Settler {
 };
 
 }  // namespace
+
+bool check_rows(Lowering& l, const Unit& unit, const Uses& uses, bool rows_reduced) {
+  for (const Read& read : uses.accumulator) {
+    for (const auto& row : l.roles.rows) {
+      const AffineMap& map = read.at.at(row.name);
+      const bool bound =
+          std::any_of(map.terms.begin(), map.terms.end(), [](const auto& t) { return is_bound(t.dim.name); });
+      if ((rows_reduced && bound) || map == affine(row)) continue;
+      if (bound) {
+        refuse_wide(l, unit, read.reductions.empty() ? kNoNode : read.reductions.front());
+      } else {
+        LayoutFailure failure;
+        failure.detail = "row `" + formula(map) + "` is not the row `" + row.name + "` of the element";
+        refuse(l, unit, failure);
+      }
+      return false;
+    }
+  }
+  return true;
+}
 
 bool settle(Lowering& lowering, Unit unit, std::vector<Unit>& settled) {
   return Settler(lowering, settled).settle(std::move(unit), 0);

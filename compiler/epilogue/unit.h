@@ -38,6 +38,10 @@ struct Lowering {
   Diagnostics& diagnostics;
 };
 
+/// Is every element of the accumulator that `uses` reads in the element's own row, or, if rows are reduced over, in a
+/// whole column? If not, it is reported for `unit`.
+bool check_rows(Lowering& lowering, const Unit& unit, const Uses& uses, bool rows_reduced);
+
 /// Splits `unit` at joins and short symbolic strides and lays each piece out; appends to `settled`. False after an
 /// error was reported.
 bool settle(Lowering& lowering, Unit unit, std::vector<Unit>& settled);
