@@ -137,17 +137,17 @@ TEST_CASE("a kernel runs, at every size, and leaves its workspace zero") {
 TEST_CASE("the driver assembles what ptxas would") {
   const Device* device = gpu();
   if (!device) return;
+  const char* set = std::getenv("CODA_PTXAS");
+  const std::string before = set ? set : "";
   setenv("CODA_PTXAS", "driver", 1);
   const auto kernel = prepared(*device);
-  unsetenv("CODA_PTXAS");
   Call call(*device, 5000, 3);
   REQUIRE(kernel->launch(call.arguments, nullptr).ok());
   CHECK(call.wrong(3) == 0);
   KernelImage broken = scale_image(*device);
   broken.code[60] = '?';
-  setenv("CODA_PTXAS", "driver", 1);
   const auto refused = prepare(std::make_shared<KernelImage>(broken), 0);
-  unsetenv("CODA_PTXAS");
+  set ? setenv("CODA_PTXAS", before.c_str(), 1) : unsetenv("CODA_PTXAS");
   CHECK(refused.status().code() == Code::Driver);
   std::printf("%s\n", refused.status().message().c_str());
 }

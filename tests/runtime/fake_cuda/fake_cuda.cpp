@@ -17,6 +17,8 @@ using namespace coda;
 namespace {
 
 constexpr int kCaptureUnsupported = 900, kInvalidContext = 201, kInvalidDevice = 101, kNotFound = 500;
+constexpr int kInvalidPtx = 218, kLaunchFailed = 719;
+constexpr size_t kLeastLog = 512;  ///< bytes of a log that a caller gives at least
 
 struct Graph {
   std::vector<fake_cuda::Launch> launches;
@@ -29,6 +31,8 @@ std::set<CuStream> streams;
 thread_local std::vector<CuContext> contexts;
 thread_local int capture_mode = 0;
 thread_local int depth = 0;
+fake_cuda::Machine* machine = nullptr;
+std::string failure_text;  ///< of the machine's last failure
 
 CuContext context_of(int device) {
   return reinterpret_cast<CuContext>(uintptr_t{0x100} + static_cast<unsigned>(device));
@@ -46,12 +50,29 @@ int enter(const char* name) {
   return result;
 }
 
+int device_count() { return machine ? 1 : state.devices; }
 bool unsafe_in_capture() { return !capturing.empty() && capture_mode != kCuCaptureRelaxed; }
 
 struct Inside {
   Inside() { ++depth; }
   ~Inside() { --depth; }
 };
+
+/// Runs a launch, or keeps it for the tests. Not under the lock.
+CuResult perform(const fake_cuda::Launch& launch) {
+  std::function<void(const fake_cuda::Launch&)> run;
+  {
+    const std::lock_guard lock(mutex);
+    run = state.on_launch;
+    if (!run && !machine) state.launches.push_back(launch);
+  }
+  if (run) run(launch);
+  if (!machine) return kCuSuccess;
+  const std::string wrong = machine->launch(launch.function, launch);
+  const std::lock_guard lock(mutex);
+  if (!wrong.empty()) failure_text = wrong;
+  return wrong.empty() ? kCuSuccess : kLaunchFailed;
+}
 
 #define ENTER()      \
   const Inside here; \
@@ -73,6 +94,7 @@ void reset() {
   state = State();
   state.memory = std::move(memory);
 }
+void use_machine(Machine* its) { machine = its; }
 void set_parameter_bytes(std::vector<size_t> bytes) {
   const std::lock_guard lock(mutex);
   state.parameter_bytes = std::move(bytes);
@@ -104,25 +126,30 @@ CuResult cuDriverGetVersion(int* version) {
   return kCuSuccess;
 }
 CuResult cuGetErrorName(CuResult result, const char** name) {
-  *name = result == kCuOutOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_FAKE";
+  *name = result == kCuOutOfMemory  ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : result == kLaunchFailed ? "CUDA_ERROR_LAUNCH_FAILED"
+                                    : "CUDA_ERROR_FAKE";
   return kCuSuccess;
 }
 CuResult cuGetErrorString(CuResult result, const char** text) {
-  *text = result == kCuOutOfMemory ? "out of memory" : "a fake error";
+  static thread_local std::string copy;
+  const std::lock_guard lock(mutex);
+  copy = failure_text;
+  *text = result == kCuOutOfMemory ? "out of memory" : result == kLaunchFailed ? copy.c_str() : "a fake error";
   return kCuSuccess;
 }
 CuResult cuDeviceGetCount(int* count) {
   ENTER();
-  *count = state.devices;
+  *count = device_count();
   return kCuSuccess;
 }
 CuResult cuDeviceGet(CuDevice* device, int ordinal) {
   ENTER();
   *device = ordinal;
-  return ordinal < state.devices ? kCuSuccess : kInvalidDevice;
+  return ordinal < device_count() ? kCuSuccess : kInvalidDevice;
 }
 CuResult cuDeviceGetName(char* name, int bytes, CuDevice device) {
-  std::strncpy(name, device == 0 ? "Fake H200" : "Fake A100", static_cast<size_t>(bytes));
+  std::strncpy(name, machine ? "Emulated H200" : device == 0 ? "Fake H200" : "Fake A100", static_cast<size_t>(bytes));
   return kCuSuccess;
 }
 CuResult cuDeviceGetAttribute(int* value, int attribute, CuDevice device) {
@@ -133,6 +160,7 @@ CuResult cuDeviceGetAttribute(int* value, int attribute, CuDevice device) {
   const auto it = values.find(attribute);
   if (it == values.end()) return kCuInvalidValue;
   *value = device == 0 ? it->second.first : it->second.second;
+  if (machine && attribute == kCuAttributeSmCount) *value = machine->sm_count();
   return kCuSuccess;
 }
 CuResult cuDeviceTotalMem_v2(size_t* bytes, CuDevice) {
@@ -171,6 +199,7 @@ CuResult cuMemAlloc_v2(CuDevicePtr* address, size_t bytes) {
   void* memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   std::memset(memory, 0xa5, bytes);
   state.memory[reinterpret_cast<uintptr_t>(memory)] = {bytes, current_device()};
+  if (machine) machine->allocated(reinterpret_cast<uintptr_t>(memory), bytes);
   *address = reinterpret_cast<uintptr_t>(memory);
   return kCuSuccess;
 }
@@ -178,12 +207,14 @@ CuResult cuMemFree_v2(CuDevicePtr address) {
   ENTER();
   const std::lock_guard lock(mutex);
   if (state.memory.erase(static_cast<uintptr_t>(address)) != 1) return kCuInvalidValue;
+  if (machine) machine->freed(static_cast<uintptr_t>(address));
   std::free(reinterpret_cast<void*>(address));
   return kCuSuccess;
 }
 CuResult cuMemcpyHtoDAsync_v2(CuDevicePtr to, const void* from, size_t bytes, CuStream) {
   ENTER();
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  if (machine) machine->written(static_cast<uintptr_t>(to), bytes);
   return kCuSuccess;
 }
 CuResult cuMemcpyDtoHAsync_v2(void* to, CuDevicePtr from, size_t bytes, CuStream) {
@@ -194,6 +225,7 @@ CuResult cuMemcpyDtoHAsync_v2(void* to, CuDevicePtr from, size_t bytes, CuStream
 CuResult cuMemsetD8Async(CuDevicePtr at, unsigned char value, size_t bytes, CuStream) {
   ENTER();
   std::memset(reinterpret_cast<void*>(at), value, bytes);
+  if (machine) machine->written(static_cast<uintptr_t>(at), bytes);
   return kCuSuccess;
 }
 CuResult cuPointerGetAttributes(unsigned count, int* attributes, void** values, CuDevicePtr address) {
@@ -260,9 +292,15 @@ CuResult cuGraphInstantiateWithFlags(CuGraphExec* executable, CuGraph graph, uns
   return kCuSuccess;
 }
 CuResult cuGraphLaunch(CuGraphExec executable, CuStream) {
-  const std::lock_guard lock(mutex);
   const auto& launches = reinterpret_cast<Graph*>(executable)->launches;
-  state.launches.insert(state.launches.end(), launches.begin(), launches.end());
+  if (!machine) {
+    const std::lock_guard lock(mutex);
+    state.launches.insert(state.launches.end(), launches.begin(), launches.end());
+    return kCuSuccess;
+  }
+  for (const fake_cuda::Launch& launch : launches) {
+    if (const CuResult result = perform(launch)) return result;
+  }
   return kCuSuccess;
 }
 CuResult cuGraphExecDestroy(CuGraphExec executable) {
@@ -295,15 +333,30 @@ CuResult cuModuleLoadDataEx(CuModule* module, const void* data, unsigned options
     return failure;
   }
   NEED_CONTEXT();
+  if (machine && data) {
+    std::string log;
+    *module = machine->load(static_cast<const char*>(data), log);
+    for (unsigned i = 0; i < options && !*module; ++i) {
+      if (names[i] != kCuJitErrorLog) continue;
+      const std::string fits = log.substr(0, kLeastLog);
+      std::memcpy(values[i], fits.c_str(), fits.size() + 1);
+    }
+    return *module ? kCuSuccess : kInvalidPtx;
+  }
   *module = static_cast<CuModule>(const_cast<void*>(data));
   return data ? kCuSuccess : kCuInvalidValue;
 }
-CuResult cuModuleUnload(CuModule) {
+CuResult cuModuleUnload(CuModule module) {
   ENTER();
+  if (machine) machine->unload(module);
   return kCuSuccess;
 }
-CuResult cuModuleGetFunction(CuFunction* function, CuModule, const char* name) {
+CuResult cuModuleGetFunction(CuFunction* function, CuModule module, const char* name) {
   ENTER();
+  if (machine) {
+    *function = machine->function(module, name);
+    return *function ? kCuSuccess : kNotFound;
+  }
   static std::set<std::string> names;
   const std::lock_guard lock(mutex);
   if (!*name) return kNotFound;
@@ -325,31 +378,27 @@ CuResult cuLaunchKernel(CuFunction function, unsigned gx, unsigned gy, unsigned 
   ENTER();
   NEED_CONTEXT();
   if (gx == 0 || bx == 0 || gy * gz * by * bz != 1 || !arguments || extra) return kCuInvalidValue;
-  fake_cuda::Launch launch{*reinterpret_cast<std::string*>(function), gx, bx, shared, stream, {}};
-  for (size_t i = 0; const size_t bytes : state.parameter_bytes) {
+  fake_cuda::Launch launch{
+      machine ? "" : *reinterpret_cast<std::string*>(function), function, gx, bx, shared, stream, {}};
+  for (size_t i = 0; const size_t bytes : machine ? machine->parameter_bytes(function) : state.parameter_bytes) {
     const size_t at = launch.parameters.size();
     launch.parameters.resize(at + bytes / 8);
     std::memcpy(launch.parameters.data() + at, arguments[i++], bytes);
   }
-  std::function<void(const fake_cuda::Launch&)> run;
   {
     const std::lock_guard lock(mutex);
     if (const auto it = capturing.find(stream); it != capturing.end()) {
       it->second.second->launches.push_back(launch);
       return kCuSuccess;
     }
-    run = state.on_launch;
-    if (!run) state.launches.push_back(launch);
   }
-  if (run) run(launch);
-  return kCuSuccess;
+  return perform(launch);
 }
 CuResult cuTensorMapEncodeTiled(CuTensorMap* map, int type, uint32_t rank, void* address, const uint64_t* extents,
                                 const uint64_t* strides, const uint32_t* box, const uint32_t* steps, int interleave,
                                 int swizzle, int, int fill) {
   ENTER();
-  fake_cuda::EncodedMap encoded{fake_cuda::kMapMagic, reinterpret_cast<uintptr_t>(address), rank,
-                                static_cast<uint64_t>(type)};
+  fake_cuda::EncodedMap encoded{fake_cuda::kMapMagic, reinterpret_cast<uintptr_t>(address)};
   if (reinterpret_cast<uintptr_t>(map) % 64 != 0 || encoded.address % 16 != 0 || rank < 1 || rank > 5 || interleave ||
       fill) {
     return kCuInvalidValue;
@@ -359,11 +408,13 @@ CuResult cuTensorMapEncodeTiled(CuTensorMap* map, int type, uint32_t rank, void*
       return kCuInvalidValue;
     }
     encoded.extents[i] = extents[i];
+    encoded.box[i] = static_cast<uint16_t>(box[i]);
     if (i > 0 && (strides[i - 1] % 16 != 0 || strides[i - 1] >= uint64_t{1} << 40)) return kCuInvalidValue;
     if (i > 0) encoded.strides[i - 1] = strides[i - 1];
   }
-  encoded.box01 = box[0] | (rank > 1 ? uint64_t{box[1]} << 32 : 0);
-  encoded.swizzle = static_cast<uint64_t>(swizzle);
+  encoded.rank = static_cast<uint8_t>(rank);
+  encoded.type = static_cast<uint8_t>(type);
+  encoded.swizzle = static_cast<uint8_t>(swizzle);
   static_assert(sizeof(encoded) <= sizeof(CuTensorMap));
   std::memcpy(map, &encoded, sizeof(encoded));
   return kCuSuccess;

@@ -9,21 +9,36 @@
 #include <vector>
 
 #include "runtime/driver_types.h"
+#include "tests/runtime/fake_cuda/encoded_map.h"
 
 namespace fake_cuda {
 
 struct Launch {
   std::string entry;
+  coda::CuFunction function = nullptr;
   unsigned grid = 0, threads = 0, shared = 0;
   coda::CuStream stream = nullptr;
   std::vector<uint64_t> parameters;  ///< as 64-bit words; a tensor map is 16 of them
 };
 
-/// What cuTensorMapEncodeTiled writes into a map.
-struct EncodedMap {
-  uint64_t magic, address, rank, type, extents[5], strides[4], box01, swizzle;
+/// What a driver that does run code adds: it gets the modules, and is told of memory and launches.
+class Machine {
+ public:
+  virtual ~Machine() = default;
+  virtual int sm_count() const = 0;
+  /// A module of PTX; null, with what is wrong in `log`.
+  virtual coda::CuModule load(const char* text, std::string& log) = 0;
+  virtual void unload(coda::CuModule module) = 0;
+  virtual coda::CuFunction function(coda::CuModule module, const std::string& name) = 0;  ///< null if there is none
+  virtual std::vector<size_t> parameter_bytes(coda::CuFunction function) = 0;
+  /// Runs a kernel to its end; what went wrong, if anything.
+  virtual std::string launch(coda::CuFunction function, const Launch& launch) = 0;
+  virtual void allocated(uintptr_t address, size_t bytes) = 0;
+  virtual void freed(uintptr_t address) = 0;
+  virtual void written(uintptr_t address, size_t bytes) = 0;
 };
-inline constexpr uint64_t kMapMagic = 0x7465736e6f72;
+/// From now on the driver has one device, that machine. Called before anything else.
+void use_machine(Machine* machine);
 
 struct State {
   int devices = 2;  ///< 0 is sm_90 with 132 SMs, 1 is sm_80 with 108

@@ -1,0 +1,33 @@
+// Which of the host's memory is the device's: allocations, and which of their bytes have been written.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace coda::ptx {
+
+class GlobalMemory {
+ public:
+  void add(uint64_t address, size_t bytes);
+  bool remove(uint64_t address);
+  void written(uint64_t address, size_t bytes);
+
+  /// Each gives what is wrong, or an empty text.
+  std::string check_read(uint64_t address, size_t bytes);
+  std::string check_write(uint64_t address, size_t bytes);  ///< and marks it written
+
+ private:
+  struct Allocation {
+    uint64_t begin = 0, end = 0;
+    std::vector<uint8_t> written;
+  };
+  Allocation* find(uint64_t address, size_t bytes);
+  std::string outside(uint64_t address, size_t bytes) const;
+
+  std::map<uint64_t, Allocation> allocations_;
+  Allocation* last_ = nullptr;
+};
+
+}  // namespace coda::ptx

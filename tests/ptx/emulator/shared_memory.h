@@ -1,0 +1,68 @@
+// A CTA's shared memory: its bytes, what is known of each, the mbarriers in it, and what is being read by
+// multiplications in flight.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace coda::ptx {
+
+struct MBarrier {
+  uint32_t arrivals = 0;  ///< of a phase
+  uint32_t pending = 0;
+  int64_t bytes = 0;  ///< expected less those that have come
+  uint32_t phase = 0;
+};
+
+class SharedMemory {
+ public:
+  /// Of a byte.
+  enum State : uint8_t {
+    Undefined = 0,
+    Written = 1,
+    Generic = 2,   ///< by a store that no fence.proxy.async has followed
+    InFlight = 4,  ///< a bulk copy will write it
+    Barrier = 8    ///< part of an mbarrier
+  };
+
+  void resize(uint32_t bytes);
+  uint32_t size() const { return static_cast<uint32_t>(bytes_.size()); }
+  uint8_t* data() { return bytes_.data(); }
+
+  /// Each gives what is wrong, or null.
+  const char* check_read(uint32_t offset, uint32_t bytes) const;
+  /// By the async proxy, which may read what was never written: see all_written.
+  const char* check_async_read(uint32_t offset, uint32_t bytes) const;
+  bool all_written(uint32_t offset, uint32_t bytes) const;
+  const char* check_write(uint32_t offset, uint32_t bytes) const;
+  void written(uint32_t offset, uint32_t bytes) { mark(offset, bytes, Written | Generic); }
+  void undefine(uint32_t offset, uint32_t bytes) { mark(offset, bytes, Undefined); }
+  void fenced(uint32_t offset, uint32_t bytes);
+  void copy_starts(uint32_t offset, uint32_t bytes) { mark(offset, bytes, InFlight); }
+  void copy_lands(uint32_t offset, uint32_t bytes) { mark(offset, bytes, Written); }
+
+  /// Memory that a multiplication in flight reads: a number to end it by.
+  uint64_t begin_reading(uint32_t offset, uint32_t bytes);
+  void end_reading(uint64_t number) { reading_.erase(number); }
+
+  /// Null where there is none.
+  MBarrier* barrier(uint32_t offset);
+  const char* init_barrier(uint32_t offset, uint32_t arrivals);
+  /// One or more arrivals and bytes that are expected (or, negative, that have come). `completed` says whether a phase
+  /// ended.
+  const char* arrive(uint32_t offset, uint32_t arrivals, int64_t bytes, bool& completed);
+  std::string barriers_text() const;
+
+ private:
+  void mark(uint32_t offset, uint32_t bytes, int state);
+  bool being_read(uint32_t offset, uint32_t bytes) const;
+
+  std::vector<uint8_t> bytes_, states_;
+  std::map<uint32_t, MBarrier> barriers_;
+  std::map<uint64_t, std::pair<uint32_t, uint32_t>> reading_;  ///< begin, end
+  uint64_t next_reading_ = 1;
+};
+
+}  // namespace coda::ptx
