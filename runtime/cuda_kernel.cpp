@@ -6,6 +6,7 @@
 #include "runtime/change.h"
 #include "runtime/device_pointers.h"
 #include "runtime/kept_per_thread.h"
+#include "runtime/launch_function.h"
 #include "runtime/loaded_kernel.h"
 #include "runtime/tensor_map.h"
 #include "runtime/workspace.h"
@@ -80,7 +81,7 @@ class CudaKernel : public LoadedKernel {
   Status launch(std::span<const Argument> arguments, void* stream, Workspace workspace) override;
   /// Kernels count rows, columns, depth and tiles in 32 bits.
   Status admit(std::span<const Argument> arguments, const Binding& binding) const override;
-  Status enqueue(std::span<const Argument> arguments, Call& call, void* stream) override;
+  Status enqueue(std::span<const Argument> arguments, Call& call, void* stream, bool follows) override;
 
  private:
   /// A thread's last launch. Without arguments: none, or one that failed.
@@ -92,7 +93,7 @@ class CudaKernel : public LoadedKernel {
   /// Checks and binds what differs from the last launch, in the device's context.
   Status bind(std::span<const Argument> arguments, Last& last) const;
   /// enqueue() with the device's context current.
-  Status enqueue_here(std::span<const Argument> arguments, Call& call, void* stream);
+  Status enqueue_here(std::span<const Argument> arguments, Call& call, void* stream, bool follows);
   /// Fills the tensor maps and the words that depend on them and on the workspaces.
   Status fill_parameters(std::span<const Argument> arguments, CuStream stream, Call& call);
   void encode_maps(std::span<const Argument> arguments, Call& call) const;
@@ -195,7 +196,7 @@ Status CudaKernel::launch(std::span<const Argument> arguments, void* stream, Wor
   if (!scope.status().ok()) return scope.status();
   const auto last = last_.use();
   Status status = bind(arguments, *last);
-  if (status.ok()) status = enqueue_here(arguments, last->call, stream);
+  if (status.ok()) status = enqueue_here(arguments, last->call, stream, false);
   if (status.ok()) {
     last->arguments.assign(arguments.begin(), arguments.end());
   } else {
@@ -204,12 +205,12 @@ Status CudaKernel::launch(std::span<const Argument> arguments, void* stream, Wor
   return status;
 }
 
-Status CudaKernel::enqueue(std::span<const Argument> arguments, Call& call, void* stream) {
+Status CudaKernel::enqueue(std::span<const Argument> arguments, Call& call, void* stream, bool follows) {
   const ContextScope scope(device_);
-  return scope.status().ok() ? enqueue_here(arguments, call, stream) : scope.status();
+  return scope.status().ok() ? enqueue_here(arguments, call, stream, follows) : scope.status();
 }
 
-Status CudaKernel::enqueue_here(std::span<const Argument> arguments, Call& call, void* stream_handle) {
+Status CudaKernel::enqueue_here(std::span<const Argument> arguments, Call& call, void* stream_handle, bool follows) {
   Binding& binding = call.binding;
   if (!binding.has_output) return {};
   const auto stream = static_cast<CuStream>(stream_handle);
@@ -221,9 +222,10 @@ Status CudaKernel::enqueue_here(std::span<const Argument> arguments, Call& call,
   for (size_t i = 0; i < maps; ++i) parameters[i] = &call.maps[i];
   parameters[maps] = binding.words.data();
 
-  const Status status = device_.cu().cuLaunchKernel(
-      module_.function(), static_cast<unsigned>(grid(binding)), 1, 1, static_cast<unsigned>(image().threads), 1, 1,
-      static_cast<unsigned>(image().shared_bytes), stream, parameters.data(), nullptr);
+  const LaunchShape shape{static_cast<unsigned>(grid(binding)), static_cast<unsigned>(image().threads),
+                          static_cast<unsigned>(image().shared_bytes)};
+  const Status status = launch_function(device_.cu(), module_.function(), shape, stream, parameters.data(),
+                                        follows && image().dependent);
   return status.ok() ? status : status.with_context("kernel '" + image().name + "'");
 }
 

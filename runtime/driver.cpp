@@ -42,6 +42,7 @@ Expected<const Driver*> Driver::load(const std::string& path) {
   if (!resolve(library, driver.get(), driver->symbol, #symbol)) {                                                      \
     return Status(Code::Unsupported, "the CUDA driver '" + path + "' has no " #symbol "; CUDA 12 or later is needed"); \
   }
+#define CODA_DRIVER_OPTIONAL(symbol, ...) (void)resolve(library, driver.get(), driver->symbol, #symbol);
 #include "runtime/driver_table.def"
 #undef CODA_DRIVER
   if (Status status = driver->cuInit(0); !status.ok()) {

@@ -19,6 +19,8 @@ class DriverCall {
   Status operator()(Args... args) const;
   /// The driver's own result, for the few places where failure is an answer.
   CuResult raw(Args... args) const { return function(args...); }
+  /// Whether the driver has it; of the optional ones.
+  bool exists() const { return function != nullptr; }
 
   const Driver* driver = nullptr;
   const char* name = nullptr;

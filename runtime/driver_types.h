@@ -25,6 +25,20 @@ struct CuUuid {
 struct alignas(128) CuTensorMap {
   uint64_t opaque[16];
 };
+struct CuLaunchAttribute {
+  int id;
+  char unused[4];
+  union {
+    char bytes[64];
+    int programmatic_stream_serialization;
+  } value;
+};
+struct CuLaunchConfig {
+  unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
+  CuStream stream;
+  CuLaunchAttribute* attributes;
+  unsigned attribute_count;
+};
 
 // Names and values of cuda.h's enumerators: CODA_CUDA_CONSTANT(ours, theirs, value).
 #define CODA_CUDA_CONSTANTS(X)                                                          \
@@ -44,6 +58,7 @@ struct alignas(128) CuTensorMap {
   X(kCuFunctionMaxDynamicShared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)    \
   X(kCuFunctionLocalBytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 3)                       \
   X(kCuFunctionRegisters, CU_FUNC_ATTRIBUTE_NUM_REGS, 4)                                \
+  X(kCuLaunchProgrammatic, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 6)    \
   X(kCuStreamNonBlocking, CU_STREAM_NON_BLOCKING, 1)                                    \
   X(kCuEventDefault, CU_EVENT_DEFAULT, 0)                                               \
   X(kCuCaptureNone, CU_STREAM_CAPTURE_STATUS_NONE, 0)                                   \

@@ -27,12 +27,12 @@ class HostKernel : public LoadedKernel {
   Status launch(std::span<const Argument> arguments, void* stream, Workspace) override {
     thread_local Call call;
     if (Status status = plan().bind(arguments, kHostDevice, call.binding); !status.ok()) return status;
-    return enqueue(arguments, call, stream);
+    return enqueue(arguments, call, stream, false);
   }
 
   Status admit(std::span<const Argument>, const Binding&) const override { return {}; }
 
-  Status enqueue(std::span<const Argument>, Call& call, void*) override {
+  Status enqueue(std::span<const Argument>, Call& call, void*, bool) override {
     Binding& binding = call.binding;
     if (!binding.has_output) return {};
     HostPool& pool = HostPool::shared();

@@ -33,8 +33,9 @@ class LoadedKernel : public Kernel {
 
   /// Whether one launch can do a binding that LaunchPlan::fill() made: sizes that the device can't count are refused.
   virtual Status admit(std::span<const Argument> arguments, const Binding& binding) const = 0;
-  /// Enqueues what admit() has accepted; nothing if there is no output.
-  virtual Status enqueue(std::span<const Argument> arguments, Call& call, void* stream) = 0;
+  /// Enqueues what admit() has accepted; nothing if there is no output. `follows`: what is in front of it on the stream
+  /// is a kernel of the same plan's same launch, so that a dependent kernel may begin before that one has ended.
+  virtual Status enqueue(std::span<const Argument> arguments, Call& call, void* stream, bool follows) = 0;
 
  private:
   LaunchPlan plan_;

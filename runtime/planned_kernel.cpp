@@ -94,10 +94,13 @@ Status PlannedKernel::refill(bool once, PlanBinding& binding) const {
 }
 
 Status PlannedKernel::enqueue(bool once, PlanBinding& binding, void* stream) {
+  // The first one waits for all that came before, so that kernels which overlap are of one launch of one plan.
+  bool follows = false;
   for (size_t s = 0; s < kernels_.size(); ++s) {
     if (layout_.image().steps[s].once != once) continue;
-    Status status = kernels_[s]->enqueue(binding.calls[s], binding.steps[s], stream);
+    Status status = kernels_[s]->enqueue(binding.calls[s], binding.steps[s], stream, follows);
     if (!status.ok()) return status.with_context(name());
+    follows = follows || binding.steps[s].binding.has_output;
   }
   return {};
 }

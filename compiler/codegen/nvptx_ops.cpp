@@ -12,6 +12,12 @@ Val broadcast_lane0(NvptxBuilder& b, Val value) {
   return b.intrinsic("nvvm.shfl.sync.idx.i32", {b.i32(-1), value, b.i32(0), b.i32(31)});
 }
 
+Val veiled(NvptxBuilder& b, Val value) {
+  const Val args[] = {value};
+  const Ty results[] = {Ty::I32};
+  return b.inline_asm("mov.b32 $0, $1;", "=r,r", args, results, {true, true})[0];
+}
+
 Val shuffle_xor(NvptxBuilder& b, Val value, int mask) {
   return b.intrinsic("nvvm.shfl.sync.bfly.f32", {b.i32(-1), value, b.i32(mask), b.i32(31)});
 }
@@ -27,6 +33,9 @@ void named_barrier(NvptxBuilder& b, Val id, int threads) {
 void named_barrier_arrive(NvptxBuilder& b, Val id, int threads) {
   b.intrinsic("nvvm.barrier.cta.arrive.aligned.count", {id, b.i32(threads)});
 }
+// Memory operations may not be moved across: LLVM's intrinsics don't say so.
+void await_earlier_kernels(NvptxBuilder& b) { b.inline_asm("griddepcontrol.wait;", "~{memory}", {}, {}); }
+void allow_next_kernel(NvptxBuilder& b) { b.inline_asm("griddepcontrol.launch_dependents;", "~{memory}", {}, {}); }
 void set_registers(NvptxBuilder& b, int count, bool increase) {
   b.intrinsic(increase ? "nvvm.setmaxnreg.inc.sync.aligned.u32" : "nvvm.setmaxnreg.dec.sync.aligned.u32",
               {b.i32(count)});
@@ -129,6 +138,9 @@ std::vector<Val> load_unit(NvptxBuilder& b, const Unit& unit) {
     for (int i = 0; i < unit.words(); ++i) all.push_back(a.result(Ty::I32, "r"));
     const std::string from = a.arg(unit.address, "l");
     const std::string guard = unit.predicate ? "@" + a.arg(unit.predicate, "b") + " " : "";
+    for (const std::string& word : all) {
+      if (unit.predicate) a.line("mov.b32 " + word + ", 0;");  // as below
+    }
     a.line(guard + "ld.global" + vector_suffix(unit.words()) + " " + vector_operand(all) + ", " + at(from, 0) + ";");
     return a.emit(b);
   }

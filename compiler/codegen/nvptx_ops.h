@@ -15,12 +15,18 @@ namespace coda::gpu {
 Val special_register(NvptxBuilder& b, std::string_view name);  ///< e.g. "tid.x"
 /// The value of lane 0 in every lane, known to be uniform over the warp.
 Val broadcast_lane0(NvptxBuilder& b, Val value);
+/// The same I32, of which the compiler knows nothing: what follows from it is computed where it is needed.
+Val veiled(NvptxBuilder& b, Val value);
 Val shuffle_xor(NvptxBuilder& b, Val value, int mask);  ///< an F32
 
 void cluster_barrier(NvptxBuilder& b);
 void cta_barrier(NvptxBuilder& b);
 void named_barrier(NvptxBuilder& b, Val id, int threads);
 void named_barrier_arrive(NvptxBuilder& b, Val id, int threads);  ///< does not wait
+/// Programmatic dependent launch: waits until the kernels in front of this one have ended, and what they wrote can be
+/// seen; and allows the kernel behind this one to begin, once every CTA has said so or ended.
+void await_earlier_kernels(NvptxBuilder& b);
+void allow_next_kernel(NvptxBuilder& b);
 void set_registers(NvptxBuilder& b, int count, bool increase);
 
 void mbarrier_init(NvptxBuilder& b, Val barrier, int arrivals);

@@ -30,6 +30,7 @@ void describe(const EpilogueProgram& epilogue, const Sm90Plan& plan, KernelImage
   image.cluster = plan.schedule.cluster;
   image.threads = plan.schedule.threads();
   image.split = plan.schedule.split;
+  image.dependent = plan.schedule.dependent > 0;
   image.schedule = std::string(plan.schedule.name);
 }
 
@@ -60,6 +61,7 @@ std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm
   Sm90Plan plan;
   plan.sparing = options.sparing || epilogue.regions.size() >= kManyRegions;
   plan.approximate = options.approximate;
+  plan.constant = options.constant;
   std::string failure = make_sm90_plan(epilogue, *schedule, plan, image);
   NvptxBuilder builder;
   if (failure.empty()) {

@@ -17,7 +17,8 @@ struct Pin {
 constexpr Pin kPins[] = {{"tile_m", &Sm90Schedule::tile_m},   {"tile_n", &Sm90Schedule::tile_n},
                          {"stages", &Sm90Schedule::stages},   {"cluster", &Sm90Schedule::cluster},
                          {"group_m", &Sm90Schedule::group_m}, {"consumers", &Sm90Schedule::consumers},
-                         {"promote", &Sm90Schedule::promote}, {"split", &Sm90Schedule::split}};
+                         {"promote", &Sm90Schedule::promote}, {"split", &Sm90Schedule::split},
+                         {"dependent", &Sm90Schedule::dependent}};
 
 const Pin* find_pin(std::string_view name) {
   const auto* found =
@@ -141,6 +142,7 @@ std::optional<Sm90Schedule> settle_sm90_schedule(const EpilogueProgram& epilogue
     if (settled.illegal) continue;
     auto fitted = fit_sm90_schedule(settled.schedule, epilogue);
     if (!fitted) continue;
+    fitted->dependent = std::max(fitted->dependent, options.dependent);
     if (fitted->split == 0 && !can_split(epilogue)) fitted->split = 1;
     if (fitted->split == 0) fitted->split = best_sm90_split(*fitted, problem_for(epilogue, options));
     return fitted;

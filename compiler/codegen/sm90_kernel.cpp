@@ -28,6 +28,7 @@ void emit_setup(Sm90Context& c) {
   } else {
     gpu::cta_barrier(b);
   }
+  if (c.plan.schedule.dependent == 1) gpu::allow_next_kernel(b);
   for (const GemmTerm& term : c.epilogue.terms()) {
     Val blocks = b.op(IntOp::Umax, b.ceil_div(c.arguments.extent32(term.depth), c.plan.tile_k()), 1);
     c.depth_blocks = c.term_blocks.empty() ? blocks : b.add(c.depth_blocks, blocks);
@@ -98,6 +99,7 @@ std::string emit_consumer(Sm90Context& c, const Sm90StatLayout& layout, const Sm
   NvptxBuilder& b = c.b;
   const Sm90Schedule& schedule = c.plan.schedule;
   if (schedule.consumer_registers) gpu::set_registers(b, schedule.consumer_registers, true);
+  if (schedule.dependent) gpu::await_earlier_kernels(b);
   c.consumer = b.add(c.warpgroup, -1);
   c.share = schedule.sharers() > 1 ? c.consumer : b.i32(0);
   NvptxNumbers numbers(b, c.plan.approximate || stores_only_narrow_reals(c.epilogue.program));

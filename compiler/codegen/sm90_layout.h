@@ -48,6 +48,7 @@ struct Sm90Plan {
   Sm90Schedule schedule;
   bool sparing = false;                             ///< of registers
   bool approximate = false;                         ///< also what is stored in wide types
+  std::vector<bool> constant;                       ///< by parameter: no kernel it may overlap with writes it
   bool a_depth_major = true, b_depth_major = true;  ///< depth is the contiguous axis of the operand
   int a_map = 0;
   std::vector<Sm90RegionPlan> regions;
@@ -55,6 +56,9 @@ struct Sm90Plan {
   DType a_type = DType::BF16, b_type = DType::BF16;  ///< of one size
 
   Sm90TermPlan term(size_t index) const;
+  bool is_constant(int param) const {
+    return static_cast<size_t>(param) < constant.size() && constant[static_cast<size_t>(param)];
+  }
   int element_bytes() const { return info(a_type).bits / 8; }
   int tile_k() const { return kSm90RowBytes / element_bytes(); }    ///< elements of depth in a stage
   int row_blocks() const { return schedule.row_blocks(); }          ///< wgmma instructions a k16 step

@@ -19,6 +19,7 @@ class LoadingProducer {
   explicit LoadingProducer(Sm90Context& context) : c_(context), b_(context.b), s_(context.plan.schedule) {}
 
   void emit() {
+    if (s_.dependent) gpu::await_earlier_kernels(b_);
     const Sm90Turn start = c_.ring.producer_start();
     const Val initial[] = {c_.tiles.first(), start.stage, start.parity};
     b_.loop(
@@ -40,6 +41,7 @@ class LoadingProducer {
           }
           return std::vector<Val>{b_.add(v[0], c_.tiles.step()), turn.stage, turn.parity};
         });
+    if (s_.dependent == 2) gpu::allow_next_kernel(b_);
   }
 
  private:

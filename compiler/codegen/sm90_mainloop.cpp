@@ -89,13 +89,8 @@ void Sm90Mainloop::prepare(NvptxNumbers& numbers) {
 /// Descriptors of several terms would stay in registers through the epilogue: they are made anew where each begins.
 Sm90Mainloop::Term Sm90Mainloop::begun(Term term) {
   if (terms_.size() == 1) return term;
-  const auto unknown = [&](Val value) {
-    const Val args[] = {value};
-    const Ty results[] = {Ty::I32};
-    return b_.inline_asm("mov.b32 $0, $1;", "=r,r", args, results, {true, true})[0];
-  };
-  term.a_descriptor = descriptor(unknown(a_address_), term.a_depth_major);
-  term.b_descriptor = descriptor(unknown(b_address_), term.b_depth_major);
+  term.a_descriptor = descriptor(gpu::veiled(b_, a_address_), term.a_depth_major);
+  term.b_descriptor = descriptor(gpu::veiled(b_, b_address_), term.b_depth_major);
   return term;
 }
 

@@ -15,20 +15,61 @@ class TensorProducer {
 
   void emit() {
     const Sm90Turn start = c_.ring.producer_start();
-    const Val initial[] = {c_.tiles.first(), start.stage, start.parity};
+    std::vector<Val> initial = {c_.tiles.first(), start.stage, start.parity};
+    if (s_.dependent) {
+      if (reads_ahead()) initial.push_back(fill_ahead());
+      gpu::await_earlier_kernels(b_);
+    }
     b_.loop(
         "produce", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], c_.tiles.total()); },
         [&](std::span<const Val> v) {
           const Sm90Tile tile = c_.tiles.at(v[0]);
           const Ty types[] = {Ty::I32, Ty::I32};
+          if (reads_ahead()) ahead_ = v[3];
           std::vector<Val> turn = c_.for_region(tile.region, types, [&](int r) {
             return region_tile(r, tile, {v[1], v[2]});
           });
-          return std::vector<Val>{b_.add(v[0], c_.tiles.step()), turn[0], turn[1]};
+          std::vector<Val> next = {b_.add(v[0], c_.tiles.step()), turn[0], turn[1]};
+          if (reads_ahead()) next.push_back(b_.i32(0));
+          return next;
         });
+    if (s_.dependent == 2) gpu::allow_next_kernel(b_);
   }
 
  private:
+  /// Which operands of a stage are copied.
+  enum class Which : uint8_t { Both, Constant, Others };
+
+  bool is_constant(const GemmOperand& operand) const { return c_.plan.is_constant(operand.param); }
+  /// Whether something can be copied that no kernel before this one writes.
+  bool reads_ahead() const {
+    const GemmTerm first = c_.epilogue.terms()[0];
+    return s_.dependent && (is_constant(first.a) || is_constant(first.b));
+  }
+
+  /// Into the ring's empty stages, what is constant of this CTA's first k-blocks; returns of how many.
+  Val fill_ahead() {
+    Block fill = b_.block("ahead"), after = b_.block("ahead.end"), start = b_.here();
+    b_.branch(b_.test(IntTest::Ult, c_.tiles.first(), c_.tiles.total()), fill, after);
+    b_.enter(fill);
+    const Sm90Tile tile = c_.tiles.at(c_.tiles.first());
+    Val blocks = c_.epilogue.terms().size() == 1 ? tile.blocks : c_.term_blocks[0];
+    Val count = b_.op(IntOp::Umin, blocks, s_.stages);
+    filling_ahead_ = count;
+    c_.for_region(tile.region, {}, [&](int r) {
+      region_tile(r, tile, c_.ring.producer_start());
+      return std::vector<Val>{};
+    });
+    filling_ahead_ = {};
+    Block filled = b_.here();
+    b_.jump(after);
+    b_.enter(after);
+    Phi done = b_.phi(Ty::I32);
+    b_.incoming(done, b_.i32(0), start);
+    b_.incoming(done, count, filled);
+    return done.value;
+  }
+
   /// All k-blocks of one tile. A ragged last group of permuted rows takes boxes of two rows.
   std::vector<Val> region_tile(int r, const Sm90Tile& tile, Sm90Turn turn) {
     const Sm90RegionPlan& region = c_.plan.regions[static_cast<size_t>(r)];
@@ -65,33 +106,63 @@ class TensorProducer {
       bytes = b_.add(b_.mul(pairs, 2 * kRowBytes * region.segments), s_.a_bytes());
     }
     const std::vector<GemmTerm> terms = c_.epilogue.terms();
-    for (size_t t = 0; t < terms.size(); ++t) {
+    for (size_t t = 0; t < (filling_ahead_ ? 1 : terms.size()); ++t) {
       term_ = c_.plan.term(t);
+      a_constant_ = is_constant(terms[t].a);
+      b_constant_ = is_constant(terms[t].b);
       a_batch_ = sm90_batch_digits(c_, terms[t].a, tile.batch);
       b_batch_ = sm90_batch_digits(c_, terms[t].b, tile.batch);
-      turn = term_blocks(r, tile, turn, terms.size() == 1 ? tile.blocks : c_.term_blocks[t], bytes, ragged);
+      Val count = terms.size() == 1 ? tile.blocks : c_.term_blocks[t];
+      if (filling_ahead_) count = filling_ahead_;
+      const bool is_first = t == 0 && reads_ahead() && !filling_ahead_;
+      turn = term_blocks({r, tile, ragged}, turn, count, bytes, is_first ? ahead_ : Val{});
     }
     return {turn.stage, turn.parity};
   }
 
-  /// The k-blocks of one product.
-  Sm90Turn term_blocks(int r, const Sm90Tile& tile, const Sm90Turn& turn, Val count, Val bytes, bool ragged) {
+  /// What a stage is copied of.
+  struct Place {
+    int region;
+    const Sm90Tile& tile;
+    bool ragged;
+  };
+
+  /// The k-blocks of one product; of the first `ahead` (null: none) what is constant is there.
+  Sm90Turn term_blocks(const Place& place, const Sm90Turn& turn, Val count, Val bytes, Val ahead) {
     const Val initial[] = {b_.i32(0), turn.stage, turn.parity};
     std::vector<Val> after = b_.loop(
         "k", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], count); },
         [&](std::span<const Val> v) {
           const Sm90Turn now{v[1], v[2]};
-          c_.ring.wait_empty(now);
           barrier_ = c_.ring.full(now.stage);
-          gpu::mbarrier_expect(b_, barrier_, bytes);
-          Val base = c_.ring.base(now.stage);
-          Val depth = b_.mul(b_.add(v[0], tile.first_block), c_.plan.tile_k());
-          load_a(base, depth, tile.row_in_batch);
-          load_b(r, b_.offset(base, s_.a_bytes()), depth, tile.column, ragged);
+          const auto begin = [&](Which which) {
+            if (!filling_ahead_) c_.ring.wait_empty(now);
+            gpu::mbarrier_expect(b_, barrier_, bytes);
+            copy_stage(place, v[0], now.stage, which);
+          };
+          if (filling_ahead_) {
+            begin(Which::Constant);
+          } else if (!ahead) {
+            begin(Which::Both);
+          } else {
+            b_.when(b_.test(IntTest::Uge, v[0], ahead), "new", [&] { begin(Which::Constant); });
+            copy_stage(place, v[0], now.stage, Which::Others);
+          }
           const Sm90Turn next = c_.ring.next(now);
           return std::vector<Val>{b_.add(v[0], 1), next.stage, next.parity};
         });
     return {after[1], after[2]};
+  }
+
+  void copy_stage(const Place& place, Val k, Val stage, Which which) {
+    const auto wanted = [&](bool constant) {
+      return which == Which::Both || constant == (which == Which::Constant);
+    };
+    Val base = c_.ring.base(stage);
+    Val depth = b_.mul(b_.add(k, place.tile.first_block), c_.plan.tile_k());
+    if (wanted(a_constant_)) load_a(base, depth, place.tile.row_in_batch);
+    if (!wanted(b_constant_)) return;
+    load_b(place.region, b_.offset(base, s_.a_bytes()), depth, place.tile.column, place.ragged);
   }
 
   void copy(Val to, Val map, std::initializer_list<Val> at, bool multicast) {
@@ -191,6 +262,9 @@ class TensorProducer {
   Val barrier_;
   Sm90TermPlan term_;                   ///< of the product whose blocks are copied
   std::vector<Val> a_batch_, b_batch_;  ///< coordinates of its batch axes
+  bool a_constant_ = false, b_constant_ = false;  ///< of its operands
+  Val ahead_;          ///< I32: k-blocks of this CTA's tile of which what is constant is already on its way
+  Val filling_ahead_;  ///< I32: while those are copied, how many
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ void describe(const EpilogueProgram& epilogue, const Sm90RowPlan& plan, KernelIm
   }
   image.threads = plan.threads;
   image.ctas_per_sm = plan.ctas_per_sm;
+  image.dependent = plan.dependent > 0;
   image.schedule =
       std::to_string(plan.row_threads) + " threads a row, " + std::to_string(plan.vector) + " columns each";
 }
@@ -38,7 +39,8 @@ std::optional<Sm90Result> compile_sm90_rowwise(const EpilogueProgram& epilogue, 
                        {epilogue.program.schedule[0].first, "leave the schedule out: there is no product here"});
     return std::nullopt;
   }
-  const Sm90RowPlan plan = plan_sm90_rows(epilogue, options.columns);
+  Sm90RowPlan plan = plan_sm90_rows(epilogue, options.columns, options.region_columns);
+  plan.dependent = options.dependent;
   Sm90Result result;
   KernelImage& image = result.image;
   describe(epilogue, plan, image);

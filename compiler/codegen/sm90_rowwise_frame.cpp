@@ -108,9 +108,10 @@ Env Sm90RowFrame::at(int region, const ColumnSpace& columns, int slot) {
 
 bool Sm90RowFrame::covered(int region, int slot) const {
   const int64_t chunk = c_.plan.chunk_columns();
-  if (c_.whole && c_.plan.shares_rows) return c_.whole->columns > 0;
+  const int64_t whole = c_.whole ? c_.whole->columns[static_cast<size_t>(region)] : 0;
+  if (c_.whole && c_.plan.shares_rows) return whole > 0;
   const auto constant = c_.epilogue.regions[static_cast<size_t>(region)].extent.constant();
-  const int64_t known = constant.value_or(c_.whole ? c_.whole->columns : 0);
+  const int64_t known = constant.value_or(whole);
   return unrolled_ && known >= (slot / chunk + 1) * chunk;
 }
 

@@ -21,7 +21,8 @@ namespace coda {
 
 /// What a version of the kernel may take for granted.
 struct Sm90WholeRows {
-  int64_t columns;          ///< every row has at least so many, in whole vectors, and none beyond the unrolled ones
+  /// Of each region: every row has at least so many, in whole vectors, and none beyond the unrolled ones.
+  std::vector<int64_t> columns;
   uint64_t conditions = 0;  ///< that hold: found while the version is emitted
 };
 
@@ -68,6 +69,8 @@ class Sm90RowFrame final : public EvalHooks {
   void open_single(int region, Val column);
   /// Loads that are asked for from now on go before what is emitted from now on, where they can.
   void open_loads();
+  /// A chunk begins: what it reads goes here.
+  void advance_loads();
   void close_loads();
 
   /// Coordinates of `columns` at slot `slot` of its region.
@@ -161,6 +164,7 @@ class Sm90RowFrame final : public EvalHooks {
   std::unordered_map<Coord, Val, CoordHash> early_values_;
   std::set<VarId> early_variables_;  ///< computed where loads go early
   std::optional<NvptxBuilder::Place> early_;
+  std::vector<NvptxBuilder::Place> places_;  ///< of loads, in order; early_ is the last
   int region_ = -1, slot_ = 0;
   std::unique_ptr<EpilogueEvaluator> evaluator_;
 };

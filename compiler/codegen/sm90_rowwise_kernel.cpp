@@ -10,7 +10,9 @@ namespace {
 constexpr int kWordBytes = 4;
 constexpr int kArrivalBytes = 16;
 constexpr int kWarp = 32;
+constexpr size_t kMostWholeRegions = 6;  // of which a version for whole rows is made: each adds to the code
 constexpr int kThreadsPerSm = 512;  // at least: fewer have too few loads on their way
+constexpr int kThreadsPerSmStreaming = 768;  // which read no chunk ahead
 
 class RowKernel {
  public:
@@ -34,7 +36,10 @@ class RowKernel {
     group_ = b_.op(IntOp::Udiv, thread_, plan_.row_threads);
     shared_ = b_.shared_int(b_.shared_base());
     rows_ = c_.arguments.extent(image_.rows);
+    if (plan_.dependent == 1) gpu::allow_next_kernel(b_);
+    if (plan_.dependent) gpu::await_earlier_kernels(b_);
     versions();
+    if (plan_.dependent == 2) gpu::allow_next_kernel(b_);
     Val arrival = b_.add(shared_, exchange_bytes());
     totals_.finish(thread_, cta_, ctas_, arrival);
     image_.shared_bytes = exchange_bytes() + kArrivalBytes;
@@ -62,25 +67,35 @@ class RowKernel {
     b_.enter(after);
   }
 
-  /// How many columns a version of whole rows counts on, if there is to be one.
-  std::optional<int64_t> whole_columns() const {
-    if (plan_.vector == 1 || plan_.row_threads == 1 || c_.epilogue.regions.size() != 1) return std::nullopt;
-    if (!plan_.columns) return 0;
-    const int64_t columns = *plan_.columns, unit = plan_.shares_rows ? plan_.tile_columns() : plan_.chunk_columns();
-    if (columns % plan_.vector != 0) return std::nullopt;
-    if (!plan_.shares_rows && columns > plan_.tile_columns()) return std::nullopt;
-    return plan_.shares_rows && columns % unit != 0 ? 0 : columns / unit * unit;
+  /// How many columns of each region a version of whole rows counts on, if there is to be one.
+  std::optional<std::vector<int64_t>> whole_columns() const {
+    const size_t regions = c_.epilogue.regions.size();
+    if (plan_.vector == 1 || plan_.row_threads == 1 || regions == 0 || regions > kMostWholeRegions) return std::nullopt;
+    if (regions > 1 && !plan_.streams) return std::nullopt;
+    if (plan_.region_columns.empty()) return std::vector<int64_t>(regions, 0);
+    std::vector<int64_t> all;
+    for (size_t r = 0; r < regions; ++r) {
+      const int tile = plan_.tile_columns(static_cast<int>(r));
+      const int64_t columns = plan_.region_columns[r], unit = plan_.shares_rows ? tile : plan_.chunk_columns();
+      if (columns % plan_.vector != 0) return std::nullopt;
+      if (!plan_.shares_rows && columns > tile) return std::nullopt;
+      all.push_back(plan_.shares_rows && columns % unit != 0 ? 0 : columns / unit * unit);
+    }
+    return all;
   }
 
   Val holds(const Sm90WholeRows& facts) {
-    Val columns = c_.arguments.extent(c_.epilogue.regions[0].extent);
-    const int64_t unit = plan_.shares_rows && facts.columns > 0 ? plan_.tile_columns() : plan_.vector;
-    Val whole = b_.test(IntTest::Eq, b_.op(IntOp::Urem, columns, unit), 0);
-    if (!plan_.shares_rows) {
-      whole = b_.both(whole, b_.test(IntTest::Uge, columns, facts.columns));
-      whole = b_.both(whole, b_.test(IntTest::Ule, columns, plan_.tile_columns()));
+    Val whole = c_.arguments.conditions_hold(facts.conditions);
+    for (size_t r = 0; r < facts.columns.size(); ++r) {
+      const int tile = plan_.tile_columns(static_cast<int>(r));
+      Val columns = c_.arguments.extent(c_.epilogue.regions[r].extent);
+      const int64_t unit = plan_.shares_rows && facts.columns[r] > 0 ? tile : plan_.vector;
+      whole = b_.both(whole, b_.test(IntTest::Eq, b_.op(IntOp::Urem, columns, unit), 0));
+      if (plan_.shares_rows) continue;
+      whole = b_.both(whole, b_.test(IntTest::Uge, columns, facts.columns[r]));
+      whole = b_.both(whole, b_.test(IntTest::Ule, columns, tile));
     }
-    return b_.both(whole, c_.arguments.conditions_hold(facts.conditions));
+    return whole;
   }
 
   void loop_over_rows() {
@@ -100,7 +115,7 @@ class RowKernel {
     const Val own_column = b_.mul(lane_, plan_.vector);
     const Val own_first = b_.convert(own_column, Ty::I64);
     Sm90RowTurns turns;
-    const bool in_turns = c_.whole && !plan_.shares_rows;
+    const bool in_turns = c_.whole && !plan_.shares_rows && !plan_.streams;
     if (in_turns) {
       turns.first = row_at(cta_);
       c_.before_rows = b_.mark();
@@ -118,6 +133,8 @@ class RowKernel {
             Val part = b_.sub(v[0], b_.mul(tile, column_tiles));
             first = b_.convert(b_.add(own_column, b_.mul(part, plan_.tile_columns())), Ty::I64);
           }
+          // Where many chunks stream, their addresses less the row's would not fit the registers: they are made anew.
+          if (plan_.streams) first = b_.convert(gpu::veiled(b_, own_column), Ty::I64);
           if (in_turns) turns.next = row_at(next[0]);
           Sm90Row row = row_at(tile);
           if (plan_.rows() == 1) row.inside = b_.i1(true);
@@ -156,9 +173,13 @@ class RowKernel {
     Sm90RowFrame frame(c_, row, finished, !plan_.shares_rows, turns);
     for (size_t r = 0; r < c_.epilogue.regions.size(); ++r) frame.open_region(static_cast<int>(r), first);
     frame.open_loads();
-    for (size_t s = 0; s < finished.size(); ++s) {
-      const Statistic& statistic = c_.epilogue.statistics[s];
-      if (statistic.scope == StatScope::Row) finished[s] = statistic_of_row(statistic, frame, row, finished, first);
+    if (plan_.streams) {
+      stream_row(frame, row, finished, first, states);
+    } else {
+      for (size_t s = 0; s < finished.size(); ++s) {
+        const Statistic& statistic = c_.epilogue.statistics[s];
+        if (statistic.scope == StatScope::Row) finished[s] = statistic_of_row(statistic, frame, row, finished, first);
+      }
     }
     Val leads = b_.both(row.inside, b_.test(IntTest::Eq, lane_, 0));
     std::vector<std::pair<const FinishStore*, Val>> values;
@@ -170,7 +191,7 @@ class RowKernel {
       frame.store_one(store->param, store->index, frame.row_env(), value,
                       c_.epilogue.program.graph[store->value].num_class, leads);
     }
-    for (size_t r = 0; r < c_.epilogue.regions.size(); ++r) {
+    for (size_t r = 0; r < c_.epilogue.regions.size() && !plan_.streams; ++r) {
       region(static_cast<int>(r), frame, row, finished, first, states);
     }
     frame.close_loads();
@@ -185,16 +206,70 @@ class RowKernel {
     std::vector<Val> state;
     for (int w = 0; w < reduction.state_size; ++w) state.push_back(e.real(reduction.identity[w]));
     for (const Statistic::Part& part : statistic.parts) {
-      for (int chunk = 0; chunk < plan_.chunks; ++chunk) {
+      for (int chunk = 0; chunk < plan_.chunks_of(part.region); ++chunk) {
         lift_chunk(reduction, part, frame, chunk * plan_.chunk_columns(), state.data());
       }
       beyond(part.region, row, finished, first, state, [&](Sm90RowFrame& rest, Val, std::vector<Val>& carried) {
         lift_chunk(reduction, part, rest, 0, carried.data());
       });
     }
-    combine(statistic, state.data());
-    const Val value = reduction.emit_finish(e, state.data(), e.int_to_real(c_.arguments.extent(statistic.count)));
+    return finished_statistic(statistic, frame, state.data());
+  }
+
+  Val finished_statistic(const Statistic& statistic, Sm90RowFrame& frame, Val* state) {
+    Emitter& e = c_.numbers.emitter();
+    const Reduction& reduction = *statistic.reduction;
+    combine(statistic, state);
+    const Val value = reduction.emit_finish(e, state, e.int_to_real(c_.arguments.extent(statistic.count)));
     return frame.evaluator().convert(value, reduction.result, c_.epilogue.program.graph[statistic.node].num_class);
+  }
+
+  /// One walk over the row: each chunk is lifted into the row's statistics and stored, then forgotten. `states`: over
+  /// all rows.
+  void stream_row(Sm90RowFrame& frame, const Sm90Row& row, std::vector<Val>& finished, Val first,
+                  std::span<Val> states) {
+    Emitter& e = c_.numbers.emitter();
+    // Of each statistic of a row its state, one after the other.
+    std::vector<Val> own;
+    for (const Statistic& statistic : c_.epilogue.statistics) {
+      if (statistic.scope != StatScope::Row) continue;
+      for (int w = 0; w < statistic.reduction->state_size; ++w) own.push_back(e.real(statistic.reduction->identity[w]));
+    }
+    const auto lift = [&](int r, Sm90RowFrame& at, int first_slot, Val* state) {
+      for (const Statistic& statistic : c_.epilogue.statistics) {
+        if (statistic.scope != StatScope::Row) continue;
+        for (const Statistic::Part& part : statistic.parts) {
+          if (part.region == r) lift_chunk(*statistic.reduction, part, at, first_slot, state);
+        }
+        state += statistic.reduction->state_size;
+      }
+    };
+    for (int r = 0; r < static_cast<int>(c_.epilogue.regions.size()); ++r) {
+      for (int chunk = 0; chunk < plan_.chunks_of(r); ++chunk) {
+        frame.advance_loads();
+        lift(r, frame, chunk * plan_.chunk_columns(), own.data());
+        store_chunk(r, frame, chunk * plan_.chunk_columns(), states, {});
+      }
+      std::vector<Val> carried = own;
+      const std::vector<size_t> single = totals_.single_states(r);
+      for (const size_t i : single) carried.push_back(states[i]);
+      beyond(r, row, finished, first, carried, [&](Sm90RowFrame& rest, Val column, std::vector<Val>& mine) {
+        std::vector<Val> all(states.begin(), states.end());
+        for (size_t i = 0; i < single.size(); ++i) all[single[i]] = mine[own.size() + i];
+        lift(r, rest, 0, mine.data());
+        store_chunk(r, rest, 0, all, column);
+        for (size_t i = 0; i < single.size(); ++i) mine[own.size() + i] = all[single[i]];
+      });
+      std::copy_n(carried.begin(), own.size(), own.begin());
+      for (size_t i = 0; i < single.size(); ++i) states[single[i]] = carried[own.size() + i];
+    }
+    Val* state = own.data();
+    for (size_t s = 0; s < finished.size(); ++s) {
+      const Statistic& statistic = c_.epilogue.statistics[s];
+      if (statistic.scope != StatScope::Row) continue;
+      finished[s] = finished_statistic(statistic, frame, state);
+      state += statistic.reduction->state_size;
+    }
   }
 
   void lift_chunk(const Reduction& reduction, const Statistic::Part& part, Sm90RowFrame& frame, int first_slot,
@@ -224,9 +299,9 @@ class RowKernel {
               const std::function<void(Sm90RowFrame&, Val column, std::vector<Val>&)>& body) {
     if (plan_.shares_rows || c_.whole) return;
     const Dim& extent = c_.epilogue.regions[static_cast<size_t>(region)].extent;
-    if (const auto constant = extent.constant(); constant && *constant <= plan_.tile_columns()) return;
+    if (const auto constant = extent.constant(); constant && *constant <= plan_.tile_columns(region)) return;
     Val end = c_.arguments.extent(extent);
-    std::vector<Val> initial{b_.add(first, plan_.tile_columns())};
+    std::vector<Val> initial{b_.add(first, plan_.tile_columns(region))};
     initial.insert(initial.end(), carried.begin(), carried.end());
     std::vector<Val> after = b_.loop(
         "beyond", initial,
@@ -298,7 +373,7 @@ class RowKernel {
     const bool stores = std::any_of(c_.epilogue.stores.begin(), c_.epilogue.stores.end(),
                                     [&](const Store& store) { return store.region == number; });
     if (!stores && !totals_.use(number)) return;
-    for (int chunk = 0; chunk < plan_.chunks; ++chunk) {
+    for (int chunk = 0; chunk < plan_.chunks_of(number); ++chunk) {
       store_chunk(number, frame, chunk * plan_.chunk_columns(), states, {});
     }
     std::vector<Val> carried;
@@ -352,7 +427,8 @@ class RowKernel {
 
 std::string emit_sm90_rowwise(NvptxBuilder& b, const EpilogueProgram& epilogue, const Sm90RowPlan& plan,
                               KernelImage& image) {
-  b.begin_kernel({image.entry, 0, plan.threads, 1, std::max(1, kThreadsPerSm / plan.threads)});
+  const int threads = plan.streams ? kThreadsPerSmStreaming : kThreadsPerSm;
+  b.begin_kernel({image.entry, 0, plan.threads, 1, std::max(1, threads / plan.threads)});
   Sm90Arguments arguments(b, image);
   NvptxNumbers numbers(b, false);
   Sm90RowContext context{b, arguments, numbers, epilogue, plan, {}};

@@ -18,9 +18,17 @@ int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
 
 }  // namespace
 
-void Sm90RowFrame::open_loads() { early_ = c_.b.mark(); }
+void Sm90RowFrame::open_loads() {
+  places_.push_back(c_.b.mark());
+  early_ = places_.back();
+}
+void Sm90RowFrame::advance_loads() {
+  places_.push_back(c_.b.mark());
+  early_ = places_.back();
+}
 void Sm90RowFrame::close_loads() {
-  if (early_) c_.b.unmark(*early_);
+  for (const NvptxBuilder::Place& place : places_) c_.b.unmark(place);
+  places_.clear();
   early_.reset();
 }
 
@@ -86,14 +94,27 @@ std::optional<Sm90RowFrame::Unit> Sm90RowFrame::unit_at(std::span<const Coord> i
   if (index.empty()) return std::nullopt;
   const Coord& last = index.back();
   const int vector = c_.plan.vector;
-  if (last.terms().size() != 1) return std::nullopt;
-  const auto lane = lanes_.find(last.terms()[0].variable);
-  if (lane == lanes_.end() || lane->second.region != region_) return std::nullopt;
+  // One variable walks with the slots. Others may move all of a vector's slots by a multiple of what is accessed.
+  auto lane = lanes_.end();
+  Fraction along;
+  int64_t apart = kAccessBytes;
+  for (const Coord::Term& term : last.terms()) {
+    const auto found = lanes_.find(term.variable);
+    if (found != lanes_.end() && found->second.region == region_ && lane == lanes_.end()) {
+      lane = found;
+      along = term.factor;
+    } else if (early_variables_.contains(term.variable) && term.factor.denominator == 1) {
+      apart = std::gcd(apart, term.factor.numerator * space_.facts(term.variable).multiple_of);
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (lane == lanes_.end()) return std::nullopt;
   for (const Coord& other : index.first(index.size() - 1)) {
     if (other.factor_of(lane->first).numerator != 0) return std::nullopt;
   }
   // Slot base + k of the thread uses elements from up/down * k on.
-  const int64_t up = last.terms()[0].factor.numerator, down = last.terms()[0].factor.denominator;
+  const int64_t up = along.numerator, down = along.denominator;
   const int64_t base = lane->second.slot, k = slot_ - base;
   if (up < 1 || vector % down != 0) return std::nullopt;
   const int64_t element = last.constant();
@@ -101,7 +122,7 @@ std::optional<Sm90RowFrame::Unit> Sm90RowFrame::unit_at(std::span<const Coord> i
   const int64_t origin = shift - floor_mod(shift, up);
   int64_t count = std::min<int64_t>({up * vector / down, kAccessBytes / bytes, most});
   count = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(count, 1))));
-  count = std::gcd(std::gcd(count, up * vector / down), origin);
+  count = std::gcd(std::gcd(std::gcd(count, up * vector / down), origin), apart);
   if (count < 2 || count * bytes < 4) return std::nullopt;
   Unit unit;
   unit.place = static_cast<int>(floor_mod(element, count));

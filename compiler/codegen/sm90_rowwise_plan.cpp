@@ -98,28 +98,89 @@ bool rows_are_neighbours(const EpilogueProgram& epilogue) {
   return along_rows > along_columns;
 }
 
-std::optional<int64_t> known_columns(const EpilogueProgram& epilogue, std::optional<int64_t> hint) {
-  int64_t widest = 0;
-  for (const Region& region : epilogue.regions) {
-    const auto extent = region.extent.constant();
-    if (!extent) return hint;
-    widest = std::max(widest, *extent);
+/// Columns of each region, as far as they are known: all or none.
+std::vector<int64_t> known_columns(const EpilogueProgram& epilogue, std::optional<int64_t> widest,
+                                   std::span<const int64_t> hints) {
+  std::vector<int64_t> columns;
+  for (size_t r = 0; r < epilogue.regions.size(); ++r) {
+    auto extent = epilogue.regions[r].extent.constant();
+    if (!extent && r < hints.size()) extent = hints[r];
+    if (!extent && epilogue.regions.size() == 1) extent = widest;
+    if (!extent) return {};
+    columns.push_back(*extent);
   }
-  return widest;
+  return columns;
+}
+
+/// Does a value that is stored, or reduced over rows, wait for a statistic of its own row? In-place updates count as if:
+/// a statistic may be of what was there before.
+bool waits_for_statistics(const EpilogueProgram& epilogue) {
+  const Program& program = epilogue.program;
+  std::set<NodeId> statistics, seen;
+  std::vector<NodeId> open;
+  for (const Statistic& statistic : epilogue.statistics) {
+    if (statistic.scope == StatScope::Row) {
+      statistics.insert(statistic.node);
+      continue;
+    }
+    for (const Statistic::Part& part : statistic.parts) open.push_back(part.body);
+  }
+  for (const Store& store : epilogue.stores) {
+    open.push_back(store.value);
+    if (program.params[static_cast<size_t>(store.param)].role == Param::Role::InOut) return true;
+  }
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (statistics.contains(id)) return true;
+    if (!seen.insert(id).second) continue;
+    open.insert(open.end(), program.graph[id].args.begin(), program.graph[id].args.end());
+  }
+  return statistics.empty();  // then there is no walk to join
+}
+
+/// Threads for each row that streams, and the chunks of each region: little idle, and few turns of code.
+void share_streamed_rows(Sm90RowPlan& plan, int fewest_threads) {
+  constexpr int kMostChunksOfRow = 12;
+  double best = 1e30;
+  for (int threads = fewest_threads; threads <= kMostRowThreads; threads *= 2) {
+    const int64_t chunk = int64_t{threads} * plan.vector;
+    int64_t chunks = 0, columns = 0;
+    for (const int64_t own : plan.region_columns) {
+      chunks += std::max<int64_t>(1, (own + chunk - 1) / chunk);
+      columns += own;
+    }
+    const double idle = static_cast<double>(chunks * chunk) / static_cast<double>(std::max<int64_t>(columns, 1));
+    const auto regions = static_cast<double>(plan.region_columns.size());
+    const double cost = std::max(1.0, idle) + 0.02 * std::abs(static_cast<double>(chunks) - 2 * regions);
+    if (cost >= best || chunks > kMostChunksOfRow) continue;
+    best = cost;
+    plan.row_threads = threads;
+    plan.region_chunks.clear();
+    for (const int64_t own : plan.region_columns) {
+      plan.region_chunks.push_back(static_cast<int>(std::max<int64_t>(1, (own + chunk - 1) / chunk)));
+    }
+  }
 }
 
 }  // namespace
 
-Sm90RowPlan plan_sm90_rows(const EpilogueProgram& epilogue, std::optional<int64_t> hint) {
+Sm90RowPlan plan_sm90_rows(const EpilogueProgram& epilogue, std::optional<int64_t> hint,
+                           std::span<const int64_t> hints) {
   Sm90RowPlan plan;
   const bool has_totals = std::any_of(epilogue.statistics.begin(), epilogue.statistics.end(),
                                       [](const Statistic& s) { return s.scope != StatScope::Row; });
   plan.vector = reduces_within_elements(epilogue) ? 2 : vector_of(epilogue);
   plan.shares_rows = epilogue.statistics.empty() && !epilogue.regions.empty() && epilogue.finish_stores.empty();
-  if (rows_are_neighbours(epilogue) && !has_totals) {
+  plan.region_columns = known_columns(epilogue, hint, hints);
+  std::optional<int64_t> widest = hint;
+  if (!plan.region_columns.empty()) widest = *std::max_element(plan.region_columns.begin(), plan.region_columns.end());
+  const bool along_rows = rows_are_neighbours(epilogue) && !has_totals;
+  plan.streams = !along_rows && !epilogue.statistics.empty() && !waits_for_statistics(epilogue);
+  if (along_rows) {
     plan.vector = 4;
     plan.row_threads = 1;
-  } else if (const auto columns = known_columns(epilogue, hint)) {
+  } else if (const auto columns = widest) {
     plan.columns = columns;
     plan.vector = std::min<int>(
         plan.vector,
@@ -141,6 +202,9 @@ Sm90RowPlan plan_sm90_rows(const EpilogueProgram& epilogue, std::optional<int64_
     }
   }
   plan.chunks = std::min({plan.chunks, most_chunks(epilogue, plan.vector), plan.shares_rows ? 2 : kMostChunks});
+  if (plan.streams && !has_totals && !plan.region_columns.empty() && !reduces_within_elements(epilogue)) {
+    share_streamed_rows(plan, 1);
+  }
   plan.threads = std::max(kCtaThreads, plan.row_threads);
   plan.ctas_per_sm = 2048 / plan.threads;
   // Few states to combine at the end: one CTA an SM.

@@ -138,6 +138,9 @@ std::optional<Sm90Illegal> check_sm90_schedule(const Sm90Schedule& schedule, int
     return Sm90Illegal{"sums promoted by consumers that take turns",
                        "choose a schedule that isn't a pingpong, or promote = 0"};
   }
+  if (s.dependent < 0 || s.dependent > 2) {
+    return Sm90Illegal{"dependent = " + std::to_string(s.dependent), "use 0, 1 or 2"};
+  }
   if (s.promote < -1 || s.promote > 1) return Sm90Illegal{"promote = " + std::to_string(s.promote), "use 0 or 1"};
   const int accumulators = s.accumulators() + s.promoted_registers();
   if (accumulators > 192) {

@@ -42,6 +42,10 @@ struct Sm90Schedule {
   /// and does the epilogue. For few tiles of great depth. 0: as the estimate says.
   int split = 1;
 
+  /// In a plan, a kernel may begin before the one in front of it has ended; it allows that of the next one. 0: not; 1:
+  /// from its start; 2: once a CTA's last operands are on their way.
+  int dependent = 0;
+
   int threads() const { return kWarpgroup * (consumers + 1); }
   int sharers() const { return alternate ? 1 : consumers; }  ///< consumers of one tile
   int rows_per_consumer() const { return tile_m / sharers(); }

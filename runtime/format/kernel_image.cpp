@@ -72,6 +72,7 @@ void visit(Io& io, Image& image) {
   io.field(image.shared_bytes);
   io.field(image.ctas_per_sm);
   io.field(image.split);
+  io.field(image.dependent);
   io.list(image.words, [](Io& inner, auto& item) { visit_word(inner, item); });
   io.list(image.conditions, [](Io& inner, auto& item) { visit_condition(inner, item); });
   io.list(image.tensor_maps, [](Io& inner, auto& item) { visit_tensor_map(inner, item); });
@@ -86,7 +87,7 @@ Status corrupt(const std::string& reason) { return corrupt(kKernelFile, reason);
 }  // namespace
 
 // The version rises with every change of visit() above.
-const FileKind kKernelFile = {"CODAIMG\n", 3, "kernel image"};
+const FileKind kKernelFile = {"CODAIMG\n", 4, "kernel image"};
 
 std::vector<uint8_t> to_bytes(const KernelImage& image) {
   Writer fields;

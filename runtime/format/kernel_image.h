@@ -83,6 +83,9 @@ struct KernelImage : Signature {
   int cluster = 1, threads = 0, shared_bytes = 0;
   int ctas_per_sm = 1;  ///< that the grid is sized for
   int split = 1;        ///< parts into which the depth of a tile is cut at most, each of a CTA's own
+  /// It may be launched before the kernel in front of it on the stream has ended: until that one has, it only reads
+  /// what no kernel of the plan writes, and writes nothing.
+  bool dependent = false;
 
   std::vector<WordSpec> words;
   std::vector<ConditionSpec> conditions;   ///< at most 64

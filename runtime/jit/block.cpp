@@ -263,6 +263,29 @@ void join_dumps(const CompileRequest& request, Compilation& result) {
   }
 }
 
+/// How each kernel of the plan overlaps with those beside it. What runs once for each set of weights is waited for.
+std::vector<KernelPlace> kernel_places(const Compilation& result, bool approximate) {
+  const auto& kernels = result.plan->kernels;
+  int dependent = 0;
+  for (const auto& [name, value] : result.program->schedule) {
+    if (name == "dependent") dependent = static_cast<int>(value);
+  }
+  std::vector<bool> written(result.plan->tensors.size());
+  for (const PlanKernel& kernel : kernels) {
+    if (kernel.kind == KernelKind::Once) continue;
+    for (size_t i = 0; i < kernel.arguments.size(); ++i) {
+      if (kernel.program.params[i].role != Param::Role::In) written[static_cast<size_t>(kernel.arguments[i])] = true;
+    }
+  }
+  std::vector<KernelPlace> places;
+  for (const PlanKernel& kernel : kernels) {
+    KernelPlace place{approximate, kernel.kind == KernelKind::Once ? 0 : dependent, {}};
+    for (const int tensor : kernel.arguments) place.constant.push_back(!written[static_cast<size_t>(tensor)]);
+    places.push_back(std::move(place));
+  }
+  return places;
+}
+
 /// Code for every kernel; a kernel's diagnostics stay with it.
 void generate_kernels(const CompileRequest& request, Compilation& result) {
   const auto is_wide = [](const Param& p) {
@@ -271,9 +294,10 @@ void generate_kernels(const CompileRequest& request, Compilation& result) {
   };
   const auto& params = result.program->params;
   const bool approximate = std::none_of(params.begin(), params.end(), is_wide);
+  const std::vector<KernelPlace> places = kernel_places(result, approximate);
   std::atomic<size_t> next{0};
   const auto work = [&] {
-    for (size_t k = next++; k < result.kernels.size(); k = next++) generate(request, result.kernels[k], approximate);
+    for (size_t k = next++; k < result.kernels.size(); k = next++) generate(request, result.kernels[k], places[k]);
   };
   const size_t threads = std::min<size_t>(result.kernels.size(), std::max(1u, std::thread::hardware_concurrency()));
   std::vector<std::thread> others;

@@ -14,7 +14,7 @@ namespace {
 
 bool wants(const CompileRequest& request, Dump dump) { return request.dumps.count(dump) > 0; }
 
-void generate_host(const CompileRequest& request, Compilation& result, bool) {
+void generate_host(const CompileRequest& request, Compilation& result, const KernelPlace&) {
   std::string reason;
   HostRequest host;
   host.want_llvm = wants(request, Dump::Llvm);
@@ -75,9 +75,11 @@ int accumulators(const std::string& schedule) {
   return found ? found->rows_per_consumer() * found->tile_n : 0;
 }
 
-void generate_sm90(const CompileRequest& request, Compilation& result, bool approximate) {
+void generate_sm90(const CompileRequest& request, Compilation& result, const KernelPlace& place) {
   Sm90Options options = sm90_options_for(request, *result.epilogue);
-  options.approximate = approximate;
+  options.approximate = place.approximate;
+  options.dependent = place.dependent;
+  options.constant = place.constant;
   const bool pinned = result.epilogue->is_rowwise() || !options.schedule.empty() || !result.program->schedule.empty();
   bool assembled = generate_with(request, options, result, !pinned);
   const auto good = [&] { return !result.image || (assembled && result.image->spill_bytes <= kSm90FewSpilledBytes); };
@@ -106,7 +108,7 @@ void generate_sm90(const CompileRequest& request, Compilation& result, bool appr
 
 struct Target {
   std::string_view name;
-  void (*generate)(const CompileRequest&, Compilation&, bool);
+  void (*generate)(const CompileRequest&, Compilation&, const KernelPlace&);
 };
 constexpr Target kTargets[] = {{"host", generate_host}, {"sm_90a", generate_sm90}};
 
@@ -121,8 +123,10 @@ Sm90Options sm90_options_for(const CompileRequest& request, const EpilogueProgra
     for (const Region& region : epilogue.regions) {
       const auto columns = region.extent.evaluate(request.bindings);
       widest = widest && columns ? std::optional(std::max(*widest, *columns)) : std::nullopt;
+      if (columns) options.region_columns.push_back(*columns);
     }
     options.columns = widest;
+    if (!widest) options.region_columns.clear();
     return options;
   }
   Dim rows = 1, columns;
@@ -136,10 +140,10 @@ Sm90Options sm90_options_for(const CompileRequest& request, const EpilogueProgra
   return options;
 }
 
-void generate(const CompileRequest& request, Compilation& result, bool approximate) {
+void generate(const CompileRequest& request, Compilation& result, const KernelPlace& place) {
   std::string names;
   for (const Target& target : kTargets) {
-    if (target.name == request.target) return target.generate(request, result, approximate);
+    if (target.name == request.target) return target.generate(request, result, place);
     names += (names.empty() ? "" : ", ") + std::string(target.name);
   }
   result.diagnostics->report(DiagId::E0502, result.program->span,

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "runtime/device.h"
+#include "runtime/launch_function.h"
 #include "runtime/recording.h"
 #include "tests/runtime/count_allocations.h"
 #include "tests/runtime/count_locks.h"
@@ -304,6 +305,67 @@ TEST_CASE("plans are captured and recorded; what is made of weights must be ther
 
   chain.arguments.pop_back();
   CHECK_FALSE(record(*kernel, chain.arguments).ok());
+}
+
+TEST_CASE("a plan's dependent kernels may overlap with those before them, the first with nothing") {
+  fake_cuda::reset();
+  PlanImage image = testing::sample_plan(4);
+  image.steps[0].once = true;
+  for (const int step : {0, 1, 2}) image.steps[static_cast<size_t>(step)].kernel.dependent = true;
+  const auto kernel = prepared(image);
+  Chain chain(300, {64, 128, 256, 512, 72});
+  const auto flags = [&](const std::function<Status()>& launch) {
+    const size_t before = fake_cuda::snapshot().launches.size();
+    const Status status = launch();
+    INFO(status.message());
+    REQUIRE(status.ok());
+    std::string text;
+    const auto all = fake_cuda::snapshot().launches;
+    for (size_t i = before; i < all.size(); ++i) text += all[i].dependent ? 'd' : '-';
+    return text;
+  };
+  const auto launch = [&] { return kernel->launch(chain.arguments, stream(0x43)); };
+  CHECK(flags(launch) == "--d-");  // made of weights; first; dependent; one that is not
+  CHECK(flags(launch) == "-d-");   // no launch of the plan overlaps with the one before it
+  CHECK(flags(launch) == "-d-");
+  auto recording = record(*kernel, chain.arguments);
+  REQUIRE(recording.ok());
+  CHECK(flags([&] { return (*recording)->launch(stream(0x43)); }) == "-d-");
+
+  // The first one that is enqueued is the first; what has no output is none.
+  image.steps[0].once = false;
+  image.steps[3].kernel.dependent = true;
+  const auto narrow = prepared(image);
+  Chain none(300, {64, 0, 256, 512, 72});
+  CHECK(flags([&] { return narrow->launch(none.arguments, stream(0x43)); }) == "-dd");
+
+  // A kernel by itself knows nothing of what is in front of it.
+  auto alone = testing::sample_image();
+  alone.dependent = true;
+  const auto own = prepare(std::make_shared<KernelImage>(alone), 0);
+  REQUIRE(own.ok());
+  Chain one(300, {64, 72});
+  CHECK(flags([&] { return (*own)->launch(one.arguments, stream(0x43)); }) == "-");
+
+  fake_cuda::fail_next("cuLaunchKernelEx", 701);
+  CHECK(kernel->launch(chain.arguments, nullptr).message().find("block 'chain': kernel 'link3': cuLaunchKernelEx") == 0);
+}
+
+TEST_CASE("a driver without dependent launches serialises them") {
+  std::string path = fake_cuda::library_path();
+  const std::string own = "coda_fake_cuda";
+  path.replace(path.rfind(own), own.size(), "coda_old_fake_cuda");
+  const auto old = Driver::load(path);
+  INFO(old.status().message());
+  REQUIRE(old.ok());
+  CHECK_FALSE((*old)->cuLaunchKernelEx.exists());
+  CHECK(device().cu().cuLaunchKernelEx.exists());
+  // It has no context, so that each call fails under its own name.
+  void* parameters[] = {nullptr};
+  for (const bool dependent : {false, true}) {
+    const Status status = launch_function(**old, nullptr, {1, 32, 0}, nullptr, parameters, dependent);
+    CHECK(status.message().find("cuLaunchKernel failed") == 0);
+  }
 }
 
 TEST_CASE("a failing driver leaves a plan usable") {

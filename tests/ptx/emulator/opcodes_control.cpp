@@ -57,6 +57,8 @@ constexpr Opcode kOpcodes[] = {
     {"fence.sc.gpu", "", nothing},
     {"fence.mbarrier_init.release.cluster", "", nothing},
     {"membar.gl", "", nothing},
+    {"griddepcontrol.wait", "", nothing},  // kernels run one after the other
+    {"griddepcontrol.launch_dependents", "", nothing},
     {"fence.proxy.async", "", fence_async},
     {"fence.proxy.async.shared::cta", "", fence_async},
     {"fence.proxy.async.shared::cluster", "", fence_async},

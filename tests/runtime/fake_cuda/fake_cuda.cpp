@@ -373,27 +373,50 @@ CuResult cuFuncSetAttribute(CuFunction, int attribute, int value) {
   state.function_attributes[attribute] = value;
   return kCuSuccess;
 }
-CuResult cuLaunchKernel(CuFunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                        unsigned bz, unsigned shared, CuStream stream, void** arguments, void** extra) {
-  ENTER();
-  NEED_CONTEXT();
-  if (gx == 0 || bx == 0 || gy * gz * by * bz != 1 || !arguments || extra) return kCuInvalidValue;
-  fake_cuda::Launch launch{
-      machine ? "" : *reinterpret_cast<std::string*>(function), function, gx, bx, shared, stream, {}};
-  for (size_t i = 0; const size_t bytes : machine ? machine->parameter_bytes(function) : state.parameter_bytes) {
+namespace {
+
+CuResult launched(fake_cuda::Launch launch, void** arguments) {
+  if (!machine) launch.entry = *reinterpret_cast<std::string*>(launch.function);
+  for (size_t i = 0; const size_t bytes : machine ? machine->parameter_bytes(launch.function) : state.parameter_bytes) {
     const size_t at = launch.parameters.size();
     launch.parameters.resize(at + bytes / 8);
     std::memcpy(launch.parameters.data() + at, arguments[i++], bytes);
   }
   {
     const std::lock_guard lock(mutex);
-    if (const auto it = capturing.find(stream); it != capturing.end()) {
+    if (const auto it = capturing.find(launch.stream); it != capturing.end()) {
       it->second.second->launches.push_back(launch);
       return kCuSuccess;
     }
   }
   return perform(launch);
 }
+
+}  // namespace
+
+CuResult cuLaunchKernel(CuFunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                        unsigned bz, unsigned shared, CuStream stream, void** arguments, void** extra) {
+  ENTER();
+  NEED_CONTEXT();
+  if (gx == 0 || bx == 0 || gy * gz * by * bz != 1 || !arguments || extra) return kCuInvalidValue;
+  return launched({"", function, gx, bx, shared, stream, false, {}}, arguments);
+}
+#ifndef FAKE_CUDA_BEFORE_11_8
+CuResult cuLaunchKernelEx(const CuLaunchConfig* config, CuFunction function, void** arguments, void** extra) {
+  ENTER();
+  NEED_CONTEXT();
+  const CuLaunchConfig& c = *config;
+  if (c.grid_x == 0 || c.block_x == 0 || c.grid_y * c.grid_z * c.block_y * c.block_z != 1 || !arguments || extra) {
+    return kCuInvalidValue;
+  }
+  bool dependent = false;
+  for (unsigned i = 0; i < c.attribute_count; ++i) {
+    if (c.attributes[i].id != kCuLaunchProgrammatic) return kCuInvalidValue;
+    dependent = c.attributes[i].value.programmatic_stream_serialization == 1;
+  }
+  return launched({"", function, c.grid_x, c.block_x, c.shared_bytes, c.stream, dependent, {}}, arguments);
+}
+#endif
 CuResult cuTensorMapEncodeTiled(CuTensorMap* map, int type, uint32_t rank, void* address, const uint64_t* extents,
                                 const uint64_t* strides, const uint32_t* box, const uint32_t* steps, int interleave,
                                 int swizzle, int, int fill) {
