@@ -224,8 +224,8 @@ Status CudaKernel::enqueue_here(std::span<const Argument> arguments, Call& call,
 
   const LaunchShape shape{static_cast<unsigned>(grid(binding)), static_cast<unsigned>(image().threads),
                           static_cast<unsigned>(image().shared_bytes)};
-  const Status status = launch_function(device_.cu(), module_.function(), shape, stream, parameters.data(),
-                                        follows && image().dependent);
+  const Status status =
+      launch_function(device_.cu(), module_.function(), shape, stream, parameters.data(), follows && image().dependent);
   return status.ok() ? status : status.with_context("kernel '" + image().name + "'");
 }
 

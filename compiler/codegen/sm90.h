@@ -17,9 +17,9 @@ struct Sm90Options {
   std::string schedule;
   std::optional<int64_t> rows, columns, depth;
   std::vector<int64_t> region_columns;  ///< without a product: of each region, if all are known; `columns` the widest
-  bool sparing = false;      ///< of registers: an epilogue with a product reads nothing ahead of its use
-  bool approximate = false;  ///< results end in narrow types: functions may be the hardware's
-  bool keep_llvm = false;    ///< also return the LLVM IR
+  bool sparing = false;                 ///< of registers: an epilogue with a product reads nothing ahead of its use
+  bool approximate = false;             ///< results end in narrow types: functions may be the hardware's
+  bool keep_llvm = false;               ///< also return the LLVM IR
   /// Of a plan whose kernels overlap: as Sm90Schedule says, and by parameter, which of them no kernel of it writes.
   int dependent = 0;
   std::vector<bool> constant;

@@ -14,11 +14,10 @@ struct Pin {
   std::string_view name;
   int Sm90Schedule::*field;
 };
-constexpr Pin kPins[] = {{"tile_m", &Sm90Schedule::tile_m},   {"tile_n", &Sm90Schedule::tile_n},
-                         {"stages", &Sm90Schedule::stages},   {"cluster", &Sm90Schedule::cluster},
-                         {"group_m", &Sm90Schedule::group_m}, {"consumers", &Sm90Schedule::consumers},
-                         {"promote", &Sm90Schedule::promote}, {"split", &Sm90Schedule::split},
-                         {"dependent", &Sm90Schedule::dependent}};
+constexpr Pin kPins[] = {
+    {"tile_m", &Sm90Schedule::tile_m},   {"tile_n", &Sm90Schedule::tile_n},   {"stages", &Sm90Schedule::stages},
+    {"cluster", &Sm90Schedule::cluster}, {"group_m", &Sm90Schedule::group_m}, {"consumers", &Sm90Schedule::consumers},
+    {"promote", &Sm90Schedule::promote}, {"split", &Sm90Schedule::split},     {"dependent", &Sm90Schedule::dependent}};
 
 const Pin* find_pin(std::string_view name) {
   const auto* found =

@@ -155,9 +155,7 @@ class TensorProducer {
   }
 
   void copy_stage(const Place& place, Val k, Val stage, Which which) {
-    const auto wanted = [&](bool constant) {
-      return which == Which::Both || constant == (which == Which::Constant);
-    };
+    const auto wanted = [&](bool constant) { return which == Which::Both || constant == (which == Which::Constant); };
     Val base = c_.ring.base(stage);
     Val depth = b_.mul(b_.add(k, place.tile.first_block), c_.plan.tile_k());
     if (wanted(a_constant_)) load_a(base, depth, place.tile.row_in_batch);
@@ -260,8 +258,8 @@ class TensorProducer {
   NvptxBuilder& b_;
   const Sm90Schedule& s_;
   Val barrier_;
-  Sm90TermPlan term_;                   ///< of the product whose blocks are copied
-  std::vector<Val> a_batch_, b_batch_;  ///< coordinates of its batch axes
+  Sm90TermPlan term_;                             ///< of the product whose blocks are copied
+  std::vector<Val> a_batch_, b_batch_;            ///< coordinates of its batch axes
   bool a_constant_ = false, b_constant_ = false;  ///< of its operands
   Val ahead_;          ///< I32: k-blocks of this CTA's tile of which what is constant is already on its way
   Val filling_ahead_;  ///< I32: while those are copied, how many

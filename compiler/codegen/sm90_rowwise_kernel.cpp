@@ -10,8 +10,8 @@ namespace {
 constexpr int kWordBytes = 4;
 constexpr int kArrivalBytes = 16;
 constexpr int kWarp = 32;
-constexpr size_t kMostWholeRegions = 6;  // of which a version for whole rows is made: each adds to the code
-constexpr int kThreadsPerSm = 512;  // at least: fewer have too few loads on their way
+constexpr size_t kMostWholeRegions = 6;      // of which a version for whole rows is made: each adds to the code
+constexpr int kThreadsPerSm = 512;           // at least: fewer have too few loads on their way
 constexpr int kThreadsPerSmStreaming = 768;  // which read no chunk ahead
 
 class RowKernel {

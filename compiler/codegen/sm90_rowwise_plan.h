@@ -20,12 +20,12 @@ struct Sm90RowPlan {
   int threads = 256;         ///< of a CTA
   bool shares_rows = false;  ///< CTAs do parts of a row, `tile_columns()` each: nothing is reduced
   int ctas_per_sm = 8;
-  std::optional<int64_t> columns;  ///< that a row probably has
+  std::optional<int64_t> columns;       ///< that a row probably has
   std::vector<int64_t> region_columns;  ///< the same of each region; empty: not known
   std::vector<int> region_chunks;       ///< of each region are unrolled; empty: `chunks`
   /// Nothing that is stored waits for a statistic of its row: each chunk is stored when it is visited for them.
   bool streams = false;
-  int dependent = 0;               ///< as Sm90Schedule says
+  int dependent = 0;  ///< as Sm90Schedule says
 
   int rows() const { return threads / row_threads; }                     ///< that a CTA does at a time
   int warps() const { return row_threads > 32 ? row_threads / 32 : 1; }  ///< of a row

@@ -21,7 +21,8 @@ constexpr ScheduleSetting kSettings[] = {
      "1: the tensor cores' sums over a stage are added in f32, as for e4m3 and e5m2; 0: they run over all depth"},
     {"split", "parts that the depth of a tile is cut into, for few rows or great depth; 0: as estimated"},
     {"dependent",
-     "of a block: each kernel begins, and loads what no kernel writes, before the one in front of it has ended: 1: from "
+     "of a block: each kernel begins, and loads what no kernel writes, before the one in front of it has ended: 1: "
+     "from "
      "that one's start, 2: towards its end; 0: not"}};
 
 }  // namespace

@@ -13,7 +13,7 @@ struct Instruction {
 
 struct Text {
   std::vector<Instruction> code;
-  std::vector<int> parents{-1};                         // of scopes
+  std::vector<int> parents{-1};                          // of scopes
   std::map<std::pair<int, std::string>, size_t> labels;  // by scope: labels of assembly blocks are their own
   std::multimap<std::string, size_t> definitions;        // of registers, by name
 

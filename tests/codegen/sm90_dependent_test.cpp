@@ -68,7 +68,8 @@ TEST_CASE("the walk over PTX sees what comes before a wait") {
       "  st.global.v2.b32 [%rd1], {%r1, %r2};\ndone:\n}\nret;");
   CHECK(side.touches == std::vector<std::string>{"st.global.v2.b32 [%rd1], {%r1, %r2}"});
   const auto copies = walk(
-      "mov.b64 %rd1, k_param_3;\ncvta.param.u64 %rd2, %rd1;\nselp.b64 %rd4, %rd2, %rd3, %p1;\nmov.b64 %rd3, k_param_0;\n"
+      "mov.b64 %rd1, k_param_3;\ncvta.param.u64 %rd2, %rd1;\nselp.b64 %rd4, %rd2, %rd3, %p1;\nmov.b64 %rd3, "
+      "k_param_0;\n"
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd4, {%r2, %r3}], [%r4];\n"
       "griddepcontrol.launch_dependents;\ngriddepcontrol.wait;\nret;");
   CHECK(copies.maps == std::set<int>{0, 3});

@@ -348,7 +348,8 @@ TEST_CASE("a plan's dependent kernels may overlap with those before them, the fi
   CHECK(flags([&] { return (*own)->launch(one.arguments, stream(0x43)); }) == "-");
 
   fake_cuda::fail_next("cuLaunchKernelEx", 701);
-  CHECK(kernel->launch(chain.arguments, nullptr).message().find("block 'chain': kernel 'link3': cuLaunchKernelEx") == 0);
+  CHECK(kernel->launch(chain.arguments, nullptr).message().find("block 'chain': kernel 'link3': cuLaunchKernelEx") ==
+        0);
 }
 
 TEST_CASE("a driver without dependent launches serialises them") {
