@@ -7,6 +7,7 @@ bursts as bench_gpu.py does. Before that, the step is compared with AdamW in f64
 import argparse
 import json
 import pathlib
+import sys
 
 import torch
 
@@ -23,7 +24,7 @@ def make(d):
     n, k, f32 = d["N"], d["K"], torch.float32
     return dict(x=normal(d["T"], k), dz=normal(d["T"], n), p=normal(n, k, scale=k ** -0.5, dtype=f32),
                 m=normal(n, k, scale=10.0, dtype=f32), v=normal(n, k, scale=30.0, dtype=f32).square(),
-                w=torch.empty(n, k, dtype=torch.bfloat16, device="cuda"))
+                w=torch.empty(n, k, dtype=torch.bfloat16, device=bench_gpu.DEVICE))
 
 
 def scalars():
@@ -32,7 +33,7 @@ def scalars():
 
 def torch_step(s):
     """torch's, as its optimizer calls it: the step count lives on the device."""
-    step = torch.full((), float(STEP), device="cuda")
+    step = torch.full((), float(STEP), device=bench_gpu.DEVICE)
 
     def run():
         gradient = torch.mm(s["dz"].t(), s["x"], out_dtype=torch.float32)
@@ -44,7 +45,7 @@ def torch_step(s):
 
 def check(s, launch):
     """The largest difference of a sample of rows from f64, in units of the step's size, of p; of w, relative."""
-    rows = torch.randint(0, s["p"].shape[0], (32,), device="cuda")
+    rows = torch.randint(0, s["p"].shape[0], (32,), device=bench_gpu.DEVICE)
     p, m, v = (s[k][rows].double() for k in "pmv")
     g = s["dz"].double()[:, rows].t() @ s["x"].double()
     m, v = B1 * m + (1 - B1) * g, B2 * v + (1 - B2) * g * g
@@ -65,19 +66,27 @@ def main():
     args = parser.parse_args()
     coda = bench_gpu.start(args.dist)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; ratio = time of cuBLAS + fused AdamW / coda's", flush=True)
-    results = []
-    for d in CASES:
-        name = "N{N}.K{K}.T{T}".format(**d)
+    results, failed = [], 0
+    for case in CASES:
+        name, d = "N{N}.K{K}.T{T}".format(**case), bench_gpu.sized(case)
         beat(name)
-        kernel = coda.load(args.dist / "programs" / f"adamw.{name}.coda.bin").prepare(0)
-        sets = [make(d) for _ in range(2)]
-        ours = [lambda s=s: kernel(**s, **scalars()) for s in sets]
-        errors = check(sets[0], ours[0])
-        timed = time_peers(ours, {"separate": [torch_step(s) for s in sets]}, args.rounds, 2.0 * d["T"] * d["N"] * d["K"], name)
-        results.append(dict(dims=d, errors=errors, **timed))
-        print(f"{name:<24} {peer_row('separate', timed['separate'])}  error of p {errors['p']:.1e}", flush=True)
-    if args.json:
-        args.json.write_text(json.dumps(results, indent=1))
+        try:
+            kernel = coda.load(args.dist / "programs" / f"adamw.{name}.coda.bin").prepare(0)
+            sets = [make(d) for _ in range(2)]
+            ours = [lambda s=s: kernel(**s, **scalars()) for s in sets]
+            errors = check(sets[0], ours[0])
+            timed = time_peers(ours, {"separate": [torch_step(s) for s in sets]}, args.rounds,
+                               2.0 * d["T"] * d["N"] * d["K"], name)
+            results.append(dict(dims=d, errors=errors, **timed))
+            print(f"{name:<24} {peer_row('separate', timed['separate'])}  error of p {errors['p']:.1e}", flush=True)
+        except Exception as error:  # one case must not hide the others
+            failed += 1
+            print(f"{name:<24} FAILED: {str(error)[:300]}", flush=True)
+        torch.cuda.empty_cache()
+        if args.json:
+            args.json.write_text(json.dumps(results, indent=1))
+    print(f"adamw: {len(results)} cases, {failed} failed", flush=True)
+    sys.exit(1 if failed or not results else 0)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import sys
 import torch
 
 import bench_gpu
-from bench_gpu import DEVICE, Timer, beat, normal, pairs, rope, summary
+from bench_gpu import Timer, beat, normal, pairs, rope, summary
 
 EPS = 1e-5
 
@@ -24,10 +24,10 @@ EPS = 1e-5
 def make(d):
     """The tensors of one set, by parameter name: inputs, outputs."""
     T, D, A, F, Hq, Hkv, Dh = (d[k] for k in ("T", "D", "A", "F", "Hq", "Hkv", "Dh"))
-    angle = torch.rand(T, Dh // 2, device=DEVICE) * 6.28
+    angle = torch.rand(T, Dh // 2, device=bench_gpu.DEVICE) * 6.28
     inputs = dict(x=normal(T, D), attn=normal(T, A), wo=normal(D, A, scale=A ** -0.5),
-                  g1=(torch.rand(D, device=DEVICE) + 0.5).bfloat16(), w_gate_up=normal(2 * F, D, scale=D ** -0.5),
-                  w_down=normal(D, F, scale=F ** -0.5), g2=(torch.rand(D, device=DEVICE) + 0.5).bfloat16(),
+                  g1=(torch.rand(D, device=bench_gpu.DEVICE) + 0.5).bfloat16(), w_gate_up=normal(2 * F, D, scale=D ** -0.5),
+                  w_down=normal(D, F, scale=F ** -0.5), g2=(torch.rand(D, device=bench_gpu.DEVICE) + 0.5).bfloat16(),
                   wqkv=normal((Hq + 2 * Hkv) * Dh, D, scale=D ** -0.5), cos=angle.cos(), sin=angle.sin())
     new = inputs["x"].new_empty
     outputs = dict(y=new(T, D), q=new(T, Hq, Dh), k=new(T, Hkv, Dh), v=new(T, Hkv, Dh))
@@ -54,7 +54,7 @@ def formula(d, product=lambda a, w: a @ w.t()):
 
 def check(d, inputs, outputs, replay, block):
     """{output: (coda's error, PyTorch's error)} at sampled rows, relative to f64."""
-    rows = torch.randint(0, d["T"], (min(32, d["T"]),), device=DEVICE)
+    rows = torch.randint(0, d["T"], (min(32, d["T"]),), device=bench_gpu.DEVICE)
     picked = {k: (v[rows] if k in ("x", "attn", "cos", "sin") else v) for k, v in inputs.items()}
     wide_product = lambda a, w: torch.cat([a @ part.double().t() for part in w.split(8192)], -1)
     wide = {k: (v.double() if k not in ("wo", "w_gate_up", "w_down", "wqkv") else v) for k, v in picked.items()}

@@ -23,7 +23,7 @@ BANDWIDTH = 4.3e12  # bytes a second that a copy reaches
 
 
 def run_shape(coda, dist, n, k, args):
-    sets = [(normal(ROWS, k), normal(n, k, scale=k ** -0.5), torch.empty(ROWS, n, device="cuda", dtype=torch.bfloat16))
+    sets = [(normal(ROWS, k), normal(n, k, scale=k ** -0.5), torch.empty(ROWS, n, device=bench_gpu.DEVICE, dtype=torch.bfloat16))
             for _ in range(max(2, -(-200_000_000 // (2 * n * k))))]
 
     def timed(launch):

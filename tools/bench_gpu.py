@@ -42,6 +42,11 @@ def beat(what):
     heartbeat[:] = [time.time(), what]
 
 
+def sized(dims):
+    """The dimensions of a case; smaller ones in a dry run (bench_dry.py)."""
+    return dims
+
+
 def normal(*shape, scale=1.0, dtype=torch.bfloat16):
     return torch.randn(*shape, device=DEVICE, dtype=torch.float32 if shape[0] < 1 << 16 else dtype).mul_(scale).to(dtype)
 
@@ -138,6 +143,17 @@ def matmul(inputs, out):
     return lambda: torch.matmul(a, b.t(), out=out)
 
 
+def batched(d):
+    x, w = normal(d["B"], d["M"], d["K"]), normal(d["B"], d["N"], d["K"], scale=d["K"] ** -0.5)
+    expected = lambda r: dict(y=x[r].double() @ w[r].double().transpose(1, 2))
+    return dict(x=x, w=w), dict(y=x.new_empty(d["B"], d["M"], d["N"])), expected
+
+
+def batched_matmul(inputs, out):
+    x, w = inputs["x"], inputs["w"]
+    return lambda: torch.bmm(x, w.transpose(1, 2), out=out)
+
+
 def linear_ce(d):
     x, w = normal(d["M"], d["D"]), normal(d["V"], d["D"], scale=d["D"] ** -0.5)
     t = torch.randint(0, d["V"], (d["M"],), device=DEVICE)
@@ -198,8 +214,8 @@ def rmsnorm_bwd(d):
 
 COPIES = dict(rmsnorm=rmsnorm, layernorm=layernorm, softmax=softmax, rope=rotate, rmsnorm_bwd=rmsnorm_bwd)
 CASES = dict(plain=plain, bias_gelu=bias_gelu, gate_up=gate_up, residual=residual, qkv=qkv, linear_ce=linear_ce,
-             fp8_gemm=fp8_gemm, fp8_fast=fp8_gemm)
-BASES = dict(fp8_gemm=scaled_mm(False), fp8_fast=scaled_mm(True))  # what does the GEMM alone, if not matmul
+             fp8_gemm=fp8_gemm, fp8_fast=fp8_gemm, batched=batched)
+BASES = dict(fp8_gemm=scaled_mm(False), fp8_fast=scaled_mm(True), batched=batched_matmul)  # what does the GEMM alone, if not matmul
 
 
 def read_cases(path):
@@ -281,15 +297,72 @@ def pairs(measure, base, ours, rounds, what):
     return base_ms, ours_ms, ratios
 
 
+def mean_interval(ratios):
+    """Geometric mean, and the ends of its 95 % interval."""
+    logs = [math.log(r) for r in ratios]
+    mean = sum(logs) / len(logs)
+    half = 1.96 * statistics.stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else 0.0
+    return [math.exp(mean + side * half) for side in (0, -1, 1)]
+
+
 def summary(base_ms, ours_ms, ratios, flop):
     rate = lambda ms: flop / statistics.median(ms) / 1e9  # TFLOP/s
     return dict(cublas_tflops=rate(base_ms), coda_tflops=rate(ours_ms), coda_ms=statistics.median(ours_ms),
-                ratio=statistics.median(ratios), ratio_low=min(ratios), ratio_high=max(ratios), rounds=len(ratios))
+                ratio=statistics.median(ratios), ratio_low=min(ratios), ratio_high=max(ratios), rounds=len(ratios),
+                mean=mean_interval(ratios))
 
 
-def run_case(coda, dist, name, dims, args, build="0"):
-    beat(f"{name} set-up")
-    kernel = coda.load(dist / "programs" / f"{name}.{build}.coda.bin").prepare(0, **dims)
+# Other peers of a case: what PyTorch gets of it from cuBLASLt's epilogues, and the formula for torch.compile.
+def lt_gelu(t, out):
+    return lambda: torch._addmm_activation(t["bias"], t["x"], t["w"].t(), use_gelu=True)
+
+
+def swiglu_formula(x, w, rstd):
+    gate, up = ((x @ w.t()).float() * rstd[:, None]).chunk(2, 1)
+    return (torch.nn.functional.silu(gate) * up).bfloat16()
+
+
+def residual_formula(x, w, r, gain):
+    h = x @ w.t() + r
+    wide = h.float()
+    return h, h * gain, (wide * wide).sum(1)
+
+
+def loss_formula(x, w, t):
+    z = (x @ w.t()).float()
+    return torch.nn.functional.cross_entropy(z, t, ignore_index=-100, reduction="none"), z.logsumexp(1)
+
+
+FORMULAS = dict(bias_gelu=lambda x, w, bias: torch.nn.functional.gelu(x @ w.t() + bias, approximate="tanh"),
+                gate_up=swiglu_formula, residual=residual_formula, linear_ce=loss_formula)
+LT = dict(bias_gelu=lt_gelu)
+
+
+def other_peers(name, sets):
+    """{peer: functions}; those that PyTorch can't do are said."""
+    peers = {}
+    if name in FORMULAS:
+        beat(f"{name} torch.compile")
+        heartbeat[0] += 120
+        compiled = torch.compile(FORMULAS[name], dynamic=False)
+        peers["compile"] = [lambda t=inputs: compiled(**t) for inputs, _, _ in sets]
+    if name in LT:
+        peers["cublaslt"] = [LT[name](inputs, None) for inputs, _, _ in sets]
+    for peer in list(peers):
+        try:
+            for function in peers[peer]:
+                function()
+        except Exception as error:
+            print(f"{name}: no {peer}: {str(error)[:100]}", flush=True)
+            del peers[peer]
+    return peers
+
+
+def run_case(coda, dist, label, dims, args, build="0"):
+    """`label`: a case's name, or NAME@SIZES for a program of its own."""
+    name, dims = label.partition("@")[0], sized(dims)
+    beat(f"{label} set-up")
+    kernel = coda.load(dist / "programs" / f"{label}.{build}.coda.bin").prepare(0, **dims)
     sets, bytes_each = [], 0
     make = CASES.get(name) or COPIES[name]
     while len(sets) < 3 and (not sets or (len(sets) + 1) * bytes_each < args.memory << 30):
@@ -301,8 +374,9 @@ def run_case(coda, dist, name, dims, args, build="0"):
         ours.append(lambda tensors={**inputs, **outputs}: kernel(**tensors))
     if name in CASES:
         w = list(sets[0][0].values())[1]
-        gemm_out = torch.empty(x.shape[0], w.shape[0], device=DEVICE, dtype=torch.bfloat16)
-        flop, shape = 2.0 * x.shape[0] * w.shape[0] * x.shape[1], [x.shape[0], w.shape[0], x.shape[1]]
+        gemm_out = torch.empty(*x.shape[:-1], w.shape[-2], device=DEVICE, dtype=torch.bfloat16)
+        shape = [x[..., 0].numel(), w.shape[-2], x.shape[-1]]
+        flop = 2.0 * math.prod(shape)
         for inputs, outputs, expected in sets:
             base.append(BASES.get(name, matmul)(inputs, gemm_out))
     else:  # "TFLOP/s" are then GB/s
@@ -310,7 +384,7 @@ def run_case(coda, dist, name, dims, args, build="0"):
         for _ in sets:
             a, b = (torch.empty(bytes_each // 8, device=DEVICE) for _ in range(2))
             base.append(lambda a=a, b=b: b.copy_(a))
-    result = dict(name=name if build == "0" else f"{name}:{build}", dims=dims, sets=len(sets), gemm=shape)
+    result = dict(name=label if build == "0" else f"{label}:{build}", dims=dims, sets=len(sets), gemm=shape)
     result["error"] = max(check(name, ours[i], sets[i][1], sets[i][2], x.shape[0]) for i in range(len(sets)))
     base, ours = Timer(base), Timer(ours)
     base.calibrate()
@@ -319,19 +393,31 @@ def run_case(coda, dist, name, dims, args, build="0"):
         for _ in range(4):  # to steady power
             beat(f"{name} warm-up")
             base.burst()
-        result["hot"] = summary(*pairs(Timer.burst, base, ours, args.hot, f"{name} hot"), flop)
+        runs = [summary(*pairs(Timer.burst, base, ours, args.hot, f"{label} hot"), flop) for _ in range(args.runs)]
+        result["hot"] = sorted(runs, key=lambda run: run["mean"][0])[len(runs) // 2]
+        result["runs"] = [run["mean"] for run in runs]
     if args.cool:
-        result["cool"] = summary(*pairs(Timer.cool, base, ours, args.cool, f"{name} cool"), flop)
+        result["cool"] = summary(*pairs(Timer.cool, base, ours, args.cool, f"{label} cool"), flop)
+    if args.peers:
+        for peer, functions in other_peers(name, sets).items():
+            timer = Timer(functions)
+            timer.calibrate()
+            result[peer] = summary(*pairs(Timer.burst, timer, ours, args.peers, f"{label} {peer}"), flop)
     return result
 
 
 def row(result):
-    text = f"{result['name']:<10} {'x'.join(map(str, result['gemm'])):<18} {result['error']:.1e}"
+    text = f"{result['name']:<{10 if '@' not in result['name'] else 30}} {'x'.join(map(str, result['gemm'])):<18} {result['error']:.1e}"
     for mode in ("hot", "cool"):
         if mode in result:
             r = result[mode]
             text += (f"   {r['cublas_tflops']:6.0f} {r['coda_tflops']:6.0f}  {r['ratio']:.3f}"
                      f" [{r['ratio_low']:.3f} {r['ratio_high']:.3f}]")
+    if len(result.get("runs", ())) > 1:
+        text += "   means " + " ".join(f"{m:.3f} [{low:.3f} {high:.3f}]" for m, low, high in result["runs"])
+    for peer in ("cublaslt", "compile"):
+        if peer in result:
+            text += f"   {peer} {result[peer]['ratio']:.3f}"
     return text
 
 
@@ -352,6 +438,9 @@ def main():
     parser.add_argument("--dist", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent)
     parser.add_argument("--hot", type=int, default=6, help="rounds of hot bursts; 0: none")
     parser.add_argument("--cool", type=int, default=8, help="rounds of cool launches; 0: none")
+    parser.add_argument("--runs", type=int, default=1, help="how often the hot rounds are made; each has its mean")
+    parser.add_argument("--peers", type=int, default=0, help="rounds of hot bursts against other peers, where there are some")
+    parser.add_argument("--cases", default="gpu_cases.txt", help="the file of cases")
     parser.add_argument("--only", default="", help="names of cases, with commas; NAME:BUILD for another program of it")
     parser.add_argument("--memory", type=int, default=24, help="GiB of device memory for sets of inputs")
     parser.add_argument("--json", type=pathlib.Path, help="where to write all figures")
@@ -362,10 +451,11 @@ def main():
     heads = "".join(f"   {mode + ': cuBLAS':>13} coda  ratio [low high]" for mode in ("hot", "cool") if getattr(args, mode))
     print(f"{'case':<10} {'M x N x K':<18} {'error':<7}{heads}", flush=True)
     results, failed = [], 0
-    for name, _, dims in read_cases(args.dist / "gpu_cases.txt"):
-        if name not in {**CASES, **COPIES}:
+    for name, _, dims in read_cases(args.dist / args.cases):
+        if name.partition("@")[0] not in {**CASES, **COPIES}:
             continue
-        builds = [part.partition(":")[2] or "0" for part in args.only.split(",") if part.partition(":")[0] == name]
+        builds = [part.partition(":")[2] or "0" for part in args.only.split(",")
+                  if part.partition(":")[0] in (name, name.partition("@")[0])]
         for build in builds if args.only else ["0"]:
             try:
                 results.append(run_case(coda, args.dist, name, dims, args, build))
@@ -381,7 +471,8 @@ def main():
     line = f"benchmark: {len(results)} cases, {failed} failed"
     for mode in ("hot", "cool"):
         for kind, names in (("", CASES), (" of copies", COPIES)):
-            ratios = [r[mode]["ratio"] for r in results if mode in r and r["name"].partition(":")[0] in names]
+            ratios = [r[mode]["mean"][0] for r in results
+                      if mode in r and r["name"].partition(":")[0].partition("@")[0] in names]
             if ratios:
                 line += f"; {mode} geometric mean{kind} {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}"
     print(line, flush=True)

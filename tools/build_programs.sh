@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Compiles every program of tools/gpu_cases.txt for sm_90a ahead of time: tools/build_programs.sh DIST. A machine with a
-# GPU then needs neither a compiler nor an assembler.
-set -euo pipefail
-folder=${1:?usage: tools/build_programs.sh DIST}
+# GPU then needs neither a compiler nor an assembler. PART: cases (what gpu_check.sh quick, short and full use), gate or
+# models (its modes of those names); else all of them. A program that can't be built is said and left out.
+set -uo pipefail
+folder=${1:?usage: tools/build_programs.sh DIST [PART]}
+part=${2:-all}  # cases, gate, models or all
 tools=$(cd "$(dirname "$0")" && pwd)
 . "$tools/cases.sh"
 mkdir -p "$folder/programs"
@@ -10,8 +12,41 @@ mkdir -p "$folder/programs"
 build_one() {
   local name=$1 file=$2 kernel=$3 index=$4
   shift 4
-  "$folder/bin/codac" build "$folder/examples/$file" ${kernel:+"$kernel"} --arch sm_90a "$@" -o "$folder/programs/$name.$index.coda.bin" </dev/null
+  "$folder/bin/codac" build "$tools/../examples/$file" ${kernel:+"$kernel"} --arch sm_90a "$@" -o "$folder/programs/$name.$index.coda.bin" </dev/null ||
+    echo "not built: $name.$index" >&2
 }
+wants() { [ "$part" = all ] || [ "$part" = "$1" ]; }
+build_first() { [ "$4" != 0 ] || build_one "$@"; }
+
+if wants gate; then
+  (cases_file=$tools/gate_cases.txt each_case build_first)
+fi
+if wants models; then  # tools/bench_models.py
+  llama8="--dim D=4096 --dim A=4096 --dim F=14336 --dim Hq=32 --dim Hkv=8 --dim Dh=128"
+  llama70="--dim D=8192 --dim A=8192 --dim F=28672 --dim Hq=64 --dim Hkv=8 --dim Dh=128"
+  llama1="--dim D=2048 --dim A=2048 --dim F=8192 --dim Hq=32 --dim Hkv=8 --dim Dh=64"
+  for tokens in 1 16 64 256 8192 16384; do
+    build_one "llama8b.T$tokens" llama_block.coda llama 0 --dim T=$tokens $llama8
+    for overlap in 1 2; do
+      build_one "llama8b.T$tokens" llama_block.coda llama dep$overlap --dim T=$tokens $llama8 --schedule dependent=$overlap
+    done
+  done
+  build_one llama70b.T4096 llama_block.coda llama 0 --dim T=4096 $llama70
+  build_one llama1b.T16384 llama_block.coda llama 0 --dim T=16384 $llama1
+  build_one llama1b.T16384 llama_block.coda llama dep2 --dim T=16384 $llama1 --schedule dependent=2
+  for tokens in 8192 16384; do build_one "llama8b_grad.T$tokens" llama_block.coda llama_grad 0 --dim T=$tokens $llama8; done
+  build_one llama8b_grad.T8192 llama_block.coda llama_grad dep2 --dim T=8192 $llama8 --schedule dependent=2
+  build_one llama70b_grad.T4096 llama_block.coda llama_grad 0 --dim T=4096 $llama70
+  build_one llama1b_grad.T16384 llama_block.coda llama_grad 0 --dim T=16384 $llama1
+  build_one qwen3_grad.T8192 ../tools/bench_models.coda qwen3_grad 0 --dim T=8192 --dim D=4096 --dim A=4096 --dim F=12288 \
+    --dim Hq=32 --dim Hkv=8 --dim Dh=128
+  build_one gemma2_grad.T8192 ../tools/bench_models.coda gemma2_grad 0 --dim T=8192 --dim D=3584 --dim A=4096 --dim F=14336 \
+    --dim N=8192
+  build_one gpt2_grad.T8192 ../tools/bench_models.coda gpt2_grad 0 --dim T=8192 --dim D=1600 --dim A=1600 --dim F=6400 \
+    --dim N=4800
+  build_one loss_grad.T8192 ../tools/bench_models.coda loss_grad 0 --dim T=8192 --dim D=4096 --dim V=128256
+fi
+wants cases || exit 0
 each_case build_one
 for tokens in 8192 256 64 16; do  # tools/bench_blocks.py
   build_one llama_block llama_block.coda llama "T$tokens" --dim T=$tokens --dim D=4096 --dim A=4096 --dim F=14336 \

@@ -4,6 +4,12 @@
 #   gpu_check.sh short        what is new (8-bit operands, split depths, statistics of nothing), checked and timed, the six
 #                             kernels timed, the examples at small sizes; each part with a limit of its own; 2 minutes
 #   gpu_check.sh examples     every kernel of examples/ against the reference
+#   gpu_check.sh gate [CASES] plain and fused kernels shape by shape by the issues' method: 30 hot pairs, three times, and
+#                             against other peers; CASES: those of gate_cases.txt, with commas. About 16 s a run's shape
+#                             of 3 runs: 8 minutes for all
+#   gpu_check.sh overlap      forward of the Llama block at 1 to 8192 rows with and without dependent launches; 3 minutes
+#   gpu_check.sh backward     each kernel of llama_grad, backward of the loss, AdamW in the weight gradient; 4 minutes
+#   gpu_check.sh models       blocks of other sizes, forward and backward, and other models' backward; 8 minutes
 #   gpu_check.sh full [PART]  part 1: tests and programs, twice; part 2: benchmark hot; part 3: benchmark cool; each part
 #                             under 9 minutes; without PART all of them
 # The last lines are a table of what passed. Exits with 1 if anything failed.
@@ -12,7 +18,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ -d "$here/bin" ] || here=$here/../dist
 cd "$here" || exit 2
 mode=${1:-quick} part=${2:-all}
-case $mode/$part in quick/all | short/all | examples/all | full/all | full/[123]) ;; *) sed -n 2,10p "$0" >&2; exit 2 ;; esac
+case $mode/$part in gate/* | overlap/all | backward/all | models/all | quick/all | short/all | examples/all | full/all | full/[123]) ;; *) sed -n 2,17p "$0" >&2; exit 2 ;; esac
 export cases_file=$here/gpu_cases.txt examples_file=$here/examples.txt
 . "$here/cases.sh"
 log=${OUT:-$here}/gpu_check.log
@@ -94,6 +100,27 @@ elif [ "$mode" = short ]; then
   timed bench_six 34 bench_gpu.py --only plain,bias_gelu,gate_up,residual,qkv,linear_ce --hot 3 --cool 0 --memory 8
   part "device tests" 10 tests
   part "examples" 15 each_example verify_small
+elif [ "$mode" = gate ]; then
+  only=$part
+  [ "$part" != all ] || only=plain,batched,bias_gelu,gate_up,residual,qkv,linear_ce
+  timed gate 570 bench_gpu.py --cases gate_cases.txt --only "$only" --hot 30 --runs 3 --cool 0 --peers 4 --memory 16
+elif [ "$mode" = overlap ]; then
+  for tokens in 16 64 256 1; do
+    timed "overlap_T$tokens" 50 bench_models.py --rounds 8 --burst 10 --compile "$([ $tokens = 1 ] || echo default)" \
+      --only "llama8b.T$tokens,llama8b.T$tokens:dep1,llama8b.T$tokens:dep2"
+  done
+  timed overlap_T8192 60 bench_models.py --rounds 6 --only llama8b.T8192,llama8b.T8192:dep1,llama8b.T8192:dep2
+elif [ "$mode" = backward ]; then
+  timed backward 90 bench_backward.py --rounds 4 --kernels 6
+  timed overlap_grad 40 bench_models.py --rounds 4 --only llama8b_grad.T8192:dep2
+  timed loss_grad 60 bench_models.py --rounds 4 --only loss_grad.T8192 --compile default
+  timed adamw 90 bench_adamw.py --rounds 4
+elif [ "$mode" = models ]; then
+  timed qwen3 100 bench_models.py --rounds 4 --compile default --only qwen3_grad.T8192
+  timed gemma2 100 bench_models.py --rounds 4 --compile default --only gemma2_grad.T8192
+  timed gpt2 60 bench_models.py --rounds 4 --compile default --only gpt2_grad.T8192
+  timed forward 120 bench_models.py --rounds 4 --compile default --only llama70b.T4096,llama1b.T16384,llama1b.T16384:dep2,llama8b.T16384
+  timed grad 190 bench_models.py --rounds 4 --only llama1b_grad.T16384,llama70b_grad.T4096,llama8b_grad.T16384
 elif [ "$mode" = examples ]; then
   each_example verify_one
 else

@@ -16,6 +16,6 @@ rm -rf dist/bin dist/lib dist/include dist/share dist/examples dist/programs
 cmake --install build/release --strip --prefix dist >/dev/null
 find dist/bin -name 'test_*' ! -name test_device -delete  # the others need no GPU
 cp -r examples dist/examples
-cp tools/gpu_check.sh tools/bench_gpu.py tools/bench_blocks.py tools/bench_few_rows.py tools/bench_backward.py tools/bench_adamw.py examples/python/*.py examples/python/llama_train.coda tools/gpu_cases.txt tools/cases.sh tests/codegen/examples.txt dist/
+cp tools/gpu_check.sh tools/bench_gpu.py tools/bench_blocks.py tools/bench_few_rows.py tools/bench_backward.py tools/bench_adamw.py tools/bench_models.py tools/gate_cases.txt examples/python/*.py examples/python/llama_train.coda tools/gpu_cases.txt tools/cases.sh tests/codegen/examples.txt dist/
 [ $programs -eq 0 ] || tools/build_programs.sh dist
 du -sh --apparent-size dist
