@@ -20,6 +20,19 @@ build_first() { [ "$4" != 0 ] || build_one "$@"; }
 
 if wants gate; then
   (cases_file=$tools/gate_cases.txt each_case build_first)
+  for sizes in "4096 14336" "4096 4096"; do  # gpu_check.sh tiles
+    read -r n k <<<"$sizes"
+    for program in residual:residual.coda:residual plain:gemm.coda:gemm; do
+      IFS=: read -r name file kernel <<<"$program"
+      for schedule in 128x256 pingpong-128x128 pingpong-64x256 pingpong-128x192; do
+        build_one "$name@8192x${n}x$k" $file $kernel $schedule --schedule $schedule --dim M=8192 --dim N=$n --dim K=$k
+      done
+      for schedule in 128x256 128x256x1; do
+        build_one "$name@8192x${n}x$k" $file $kernel $schedule-tail --schedule $schedule --schedule tail=1 --dim M=8192 \
+          --dim N=$n --dim K=$k
+      done
+    done
+  done
 fi
 if wants models; then  # tools/bench_models.py
   llama8="--dim D=4096 --dim A=4096 --dim F=14336 --dim Hq=32 --dim Hkv=8 --dim Dh=128"

@@ -7,6 +7,8 @@
 #   gpu_check.sh gate [CASES] plain and fused kernels shape by shape by the issues' method: 30 hot pairs, three times, and
 #                             against other peers; CASES: those of gate_cases.txt, with commas. About 16 s a run's shape
 #                             of 3 runs: 8 minutes for all
+#   gpu_check.sh tiles        products of 4096 columns, alone and with residual and row sums, in several tiles, and with the
+#                             last round shared; 3 minutes
 #   gpu_check.sh overlap      forward of the Llama block at 1 to 8192 rows with and without dependent launches; 3 minutes
 #   gpu_check.sh backward     each kernel of llama_grad, backward of the loss, AdamW in the weight gradient; 4 minutes
 #   gpu_check.sh models       blocks of other sizes, forward and backward, and other models' backward; 8 minutes
@@ -18,7 +20,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ -d "$here/bin" ] || here=$here/../dist
 cd "$here" || exit 2
 mode=${1:-quick} part=${2:-all}
-case $mode/$part in gate/* | overlap/all | backward/all | models/all | quick/all | short/all | examples/all | full/all | full/[123]) ;; *) sed -n 2,17p "$0" >&2; exit 2 ;; esac
+case $mode/$part in gate/* | tiles/all | overlap/all | backward/all | models/all | quick/all | short/all | examples/all | full/all | full/[123]) ;; *) sed -n 2,19p "$0" >&2; exit 2 ;; esac
 export cases_file=$here/gpu_cases.txt examples_file=$here/examples.txt
 . "$here/cases.sh"
 log=${OUT:-$here}/gpu_check.log
@@ -104,6 +106,12 @@ elif [ "$mode" = gate ]; then
   only=$part
   [ "$part" != all ] || only=plain,batched,bias_gelu,gate_up,residual,qkv,linear_ce
   timed gate 570 bench_gpu.py --cases gate_cases.txt --only "$only" --hot 30 --runs 3 --cool 0 --peers 4 --memory 16
+elif [ "$mode" = tiles ]; then
+  only=
+  for name in residual@8192x4096x14336 plain@8192x4096x14336 residual@8192x4096x4096 plain@8192x4096x4096; do
+    for build in 128x256 128x256-tail 128x256x1-tail pingpong-128x128 pingpong-64x256 pingpong-128x192; do only+=$name:$build,; done
+  done
+  timed tiles 240 bench_gpu.py --cases gate_cases.txt --only "${only%,}" --hot 8 --cool 6 --memory 8
 elif [ "$mode" = overlap ]; then
   for tokens in 16 64 256 1; do
     timed "overlap_T$tokens" 50 bench_models.py --rounds 8 --burst 10 --compile "$([ $tokens = 1 ] || echo default)" \

@@ -44,7 +44,7 @@ std::vector<std::string> sm90_schedules_for(const EpilogueProgram& epilogue, con
 /// likes unless the program says how many; best estimate first.
 struct Sm90Candidate {
   std::string schedule;
-  int split = 1;
+  int split = 1, tail = 0;
 };
 std::vector<Sm90Candidate> sm90_candidates(const EpilogueProgram& epilogue, const Sm90Options& options);
 /// Reports E04xx diagnostics and returns nothing where it can't be done.

@@ -14,10 +14,11 @@ struct Pin {
   std::string_view name;
   int Sm90Schedule::*field;
 };
-constexpr Pin kPins[] = {
-    {"tile_m", &Sm90Schedule::tile_m},   {"tile_n", &Sm90Schedule::tile_n},   {"stages", &Sm90Schedule::stages},
-    {"cluster", &Sm90Schedule::cluster}, {"group_m", &Sm90Schedule::group_m}, {"consumers", &Sm90Schedule::consumers},
-    {"promote", &Sm90Schedule::promote}, {"split", &Sm90Schedule::split},     {"dependent", &Sm90Schedule::dependent}};
+constexpr Pin kPins[] = {{"tile_m", &Sm90Schedule::tile_m},   {"tile_n", &Sm90Schedule::tile_n},
+                         {"stages", &Sm90Schedule::stages},   {"cluster", &Sm90Schedule::cluster},
+                         {"group_m", &Sm90Schedule::group_m}, {"consumers", &Sm90Schedule::consumers},
+                         {"promote", &Sm90Schedule::promote}, {"split", &Sm90Schedule::split},
+                         {"tail", &Sm90Schedule::tail},       {"dependent", &Sm90Schedule::dependent}};
 
 const Pin* find_pin(std::string_view name) {
   const auto* found =
@@ -112,11 +113,18 @@ std::vector<std::string> sm90_schedules_for(const EpilogueProgram& epilogue, con
 std::vector<Sm90Candidate> sm90_candidates(const EpilogueProgram& epilogue, const Sm90Options& options) {
   const Sm90Problem problem = problem_for(epilogue, options);
   const auto& pins = epilogue.program.schedule;
-  const bool pinned = std::any_of(pins.begin(), pins.end(), [](const auto& pin) { return pin.first == "split"; });
+  const bool pinned = std::any_of(pins.begin(), pins.end(),
+                                  [](const auto& pin) { return pin.first == "split" || pin.first == "tail"; });
   std::vector<std::pair<double, Sm90Candidate>> estimated;
   for (Sm90Schedule s : rank_sm90_schedules(problem, epilogue)) {
-    estimated.push_back({estimate_sm90_cycles(s, problem), {std::string(s.name), s.split}});
-    if (pinned || !can_split(epilogue) || best_sm90_split(s, problem) == 1) continue;
+    estimated.push_back({estimate_sm90_cycles(s, problem), {std::string(s.name), s.split, s.tail}});
+    if (pinned || !can_split(epilogue) || s.alternate) continue;
+    Sm90Schedule with_tail = s;
+    with_tail.tail = 1;
+    if (estimate_sm90_cycles(with_tail, problem) < estimate_sm90_cycles(s, problem)) {
+      estimated.push_back({estimate_sm90_cycles(with_tail, problem), {std::string(s.name), 1, 1}});
+    }
+    if (best_sm90_split(s, problem) == 1) continue;
     s.split = best_sm90_split(s, problem);
     estimated.push_back({estimate_sm90_cycles(s, problem), {std::string(s.name), s.split}});
   }

@@ -111,7 +111,7 @@ void Sm90Epilogue::emit_region(int index, const Sm90Tile& tile, const Sm90Mainlo
   // has no registers for two versions of several outputs.
   const bool is_part = c_.plan.schedule.tile_m < kSm90InstructionRows;
   const bool exchanged = c_.plan.regions[static_cast<size_t>(index)].exchanged;
-  if (is_part || (c_.plan.accumulators() > kRoomForVersions && (outputs > 1 || exchanged))) {
+  if (is_part || flight.rare || (c_.plan.accumulators() > kRoomForVersions && (outputs > 1 || exchanged))) {
     emit_version(index, tile, flight, false);
     return;
   }

@@ -28,6 +28,7 @@ class Sm90Mainloop {
     Val last_stage;
     Sm90Turn turn;  ///< of the next tile
     bool landed = false;
+    bool rare = false;  ///< few tiles come this way: one version of their epilogue is enough
   };
   /// `blocks`: how many, at least 1.
   Flight run(Sm90Turn turn, Val blocks);

@@ -96,7 +96,7 @@ std::string make_sm90_plan(const EpilogueProgram& epilogue, const Sm90Schedule& 
   plan.b_depth_major = depth_major(epilogue.b);
   plan.a_type = epilogue.operand_dtype(epilogue.a);
   plan.b_type = epilogue.operand_dtype(epilogue.b);
-  if (schedule.split > 1 && (!epilogue.earlier.empty() || epilogue.batch > 0)) {
+  if (schedule.cuts_depth() && (!epilogue.earlier.empty() || epilogue.batch > 0)) {
     return "the depth of several products, or of a batch of them, split among CTAs";
   }
   bool permutes = epilogue.batch == 0;

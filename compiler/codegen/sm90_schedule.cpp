@@ -84,6 +84,7 @@ void settle_depth(Sm90Schedule& schedule, const EpilogueProgram& epilogue) {
   for (const auto& [name, value] : epilogue.program.schedule) {
     if (schedule.promote < 0 && name == "promote") schedule.promote = static_cast<int>(value);
     if (name == "split") schedule.split = static_cast<int>(value);
+    if (name == "tail") schedule.tail = static_cast<int>(value);
   }
   if (schedule.promote < 0) schedule.promote = sm90_element_bytes(epilogue) == 1 ? 1 : 0;
 }
@@ -124,7 +125,10 @@ std::optional<Sm90Illegal> check_sm90_schedule(const Sm90Schedule& schedule, int
     return Sm90Illegal{"split = " + std::to_string(s.split),
                        "use 1 to " + std::to_string(kMostParts) + ", or 0: as estimated"};
   }
-  if (s.alternate && s.split > 1) {
+  if (s.tail < 0 || s.tail > 1 || (s.tail == 1 && s.split != 1)) {
+    return Sm90Illegal{"tail = " + std::to_string(s.tail) + (s.split != 1 ? " with split" : ""), "use one of them"};
+  }
+  if (s.alternate && (s.split > 1 || s.tail == 1)) {
     return Sm90Illegal{"a depth that is split between consumers that take turns",
                        "choose a schedule that isn't a pingpong"};
   }
@@ -198,7 +202,9 @@ double estimate_sm90_cycles(const Sm90Schedule& s, const Sm90Problem& problem) {
   const int64_t clusters = ceil_div(rows, s.tile_m * s.cluster) * ceil_div(columns, s.tile_n);
   const int64_t at_once = problem.processors / s.cluster;
   const int64_t parts = std::max(s.split, 1);
-  const auto rounds = static_cast<double>(ceil_div(clusters * parts, at_once));
+  const bool shares_tail = s.tail == 1 && clusters > at_once && clusters % at_once != 0;
+  const auto rounds = shares_tail ? static_cast<double>(clusters) / static_cast<double>(at_once)
+                                  : static_cast<double>(ceil_div(clusters * parts, at_once));
   const auto busy = static_cast<double>(std::min(clusters * parts, at_once) * s.cluster);
 
   // Of depth, in bytes.
@@ -225,8 +231,9 @@ double estimate_sm90_cycles(const Sm90Schedule& s, const Sm90Problem& problem) {
   const double missing = (s.tile_m - copied_rows) * part_depth / kSm90RowBytes * kMissingRowCycles * rounds;
   // Each part is written, and all of them are read by the last.
   const double part_bytes = 4.0 * s.tile_m * s.tile_n;
+  const double tail = shares_tail ? kMeetingCycles + 3 * part_bytes / kCacheBytes : 0;
   const double meeting = parts > 1 ? kMeetingCycles + part_bytes * static_cast<double>(parts + 1) / kCacheBytes : 0;
-  return kFillCycles + std::max(tiles, memory) + between + missing + meeting;
+  return kFillCycles + std::max(tiles, memory) + between + missing + meeting + tail;
 }
 
 int best_sm90_split(const Sm90Schedule& schedule, const Sm90Problem& problem) {

@@ -42,10 +42,14 @@ struct Sm90Schedule {
   /// and does the epilogue. For few tiles of great depth. 0: as the estimate says.
   int split = 1;
 
+  /// 1: the tiles of a last round that is not full are cut along their depth, so that all CTAs have the same share of
+  /// it; whoever is done last with a tile adds its parts in the order of the depth and does the epilogue.
+  int tail = 0;
   /// In a plan, a kernel may begin before the one in front of it has ended; it allows that of the next one. 0: not; 1:
   /// from its start; 2: once a CTA's last operands are on their way.
   int dependent = 0;
 
+  bool cuts_depth() const { return split != 1 || tail != 0; }
   int threads() const { return kWarpgroup * (consumers + 1); }
   int sharers() const { return alternate ? 1 : consumers; }  ///< consumers of one tile
   int rows_per_consumer() const { return tile_m / sharers(); }
@@ -91,7 +95,7 @@ Sm90TileDemand sm90_tile_demand(const EpilogueProgram& epilogue);
 bool sm90_depth_major(const EpilogueProgram& epilogue, const GemmOperand& operand);
 /// Bytes of an element of the operands.
 int sm90_element_bytes(const EpilogueProgram& epilogue);
-/// How the depth is summed: `promote` and `split` as the program's `schedule` clause says, else `promote` as the
+/// How the depth is summed: `promote`, `split` and `tail` as the program's `schedule` clause says, else `promote` as the
 /// operands' type asks, if the schedule leaves it open.
 void settle_depth(Sm90Schedule& schedule, const EpilogueProgram& epilogue);
 

@@ -28,7 +28,7 @@ int sm90_exchange_bytes(const Statistic& statistic, int tile_n) {
 
 int sm90_scratch_bytes(const EpilogueProgram& epilogue, const Sm90Schedule& schedule) {
   const bool has_finish = !epilogue.statistics.empty() || !epilogue.finish_stores.empty();
-  if (!has_finish && schedule.split == 1) return 0;
+  if (!has_finish && !schedule.cuts_depth()) return 0;
   int bytes = kSm90ArrivalBytes;
   for (const Statistic& statistic : epilogue.statistics) {
     bytes += static_cast<int>(statistic.parts.size()) * sm90_exchange_bytes(statistic, schedule.tile_n);

@@ -25,6 +25,8 @@ struct Sm90Tile {
   Val part;              ///< I32, which part of the depth
   Val first_block;       ///< I32, k-block the part begins with
   Val blocks;            ///< I32, k-blocks of the part, at least 1
+  Val is_part;           ///< I1: the part is not all of the depth; null: as `parts` says, the same for all tiles
+  Val tail;              ///< I32: which of the tiles that are cut for their last round, if it is one
 };
 
 class Sm90Tiles {
@@ -36,7 +38,7 @@ class Sm90Tiles {
   void prepare(const Dim& rows, Val depth_blocks);
   Val first() const { return first_; }
   Val step() const { return step_; }
-  Val total() const { return total_; }      ///< parts of tiles, of a cluster
+  Val total() const { return total_; }      ///< parts of tiles, of a cluster; numbers below it are this CTA's to walk
   Val parts() const { return parts_; }      ///< of each tile, at least 1 and at most the schedule's split
   Val rank() const { return rank_; }        ///< of this CTA in its cluster
   Val columns() const { return columns_; }  ///< tiles across all regions
@@ -44,7 +46,25 @@ class Sm90Tiles {
   Val row_panels() const { return row_panels_; }  ///< CTA tiles along M, whole clusters, over all batches
   Sm90Tile at(Val number);
 
+  /// Where the parts of a tile meet, if the depth is cut: how many there are, and numbers for its counter and, by part,
+  /// its sums, among those of all CTAs.
+  Val parts_of(const Sm90Tile& tile);
+  Val counter_of(const Sm90Tile& tile);
+  Val sums_of(const Sm90Tile& tile, Val part);
+  Val own_sums(const Sm90Tile& tile);
+
  private:
+  /// The k-blocks of the tiles of a last round, one tile after the other, are shared evenly: cluster c has those from
+  /// c*all/clusters on. It meets two tiles at most.
+  void cut_tail();
+  void at_tail(Sm90Tile& tile, Val& number);
+  Val tail_begin(Val cluster) { return b_.op(IntOp::Udiv, b_.mul(cluster, tail_blocks_), step_); }
+  /// The cluster that has the k-block.
+  Val tail_owner(Val block);
+  Val of_rank(Val number) {
+    return plan_.schedule.cluster > 1 ? b_.add(b_.mul(number, plan_.schedule.cluster), rank_) : number;
+  }
+
   NvptxBuilder& b_;
   Sm90Arguments& arguments_;
   const Sm90Plan& plan_;
@@ -52,6 +72,11 @@ class Sm90Tiles {
   Val first_, step_, total_, rank_, columns_, panels_, row_panels_, depth_blocks_, parts_;
   Val batch_rows_, batch_panels_;  ///< of one batch
   std::vector<Val> counts_;
+  Val whole_, tail_blocks_;  ///< tiles that are not cut; k-blocks of those that are
+  Val begin_, end_;          ///< this cluster's share of them
 };
+
+/// The most clusters that share a last round: their sums have a workspace.
+inline constexpr int kSm90MostTailClusters = 160;
 
 }  // namespace coda

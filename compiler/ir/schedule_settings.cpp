@@ -20,6 +20,8 @@ constexpr ScheduleSetting kSettings[] = {
     {"promote",
      "1: the tensor cores' sums over a stage are added in f32, as for e4m3 and e5m2; 0: they run over all depth"},
     {"split", "parts that the depth of a tile is cut into, for few rows or great depth; 0: as estimated"},
+    {"tail",
+     "1: the tiles of a last round that is not full are cut along their depth, so that all processors share it"},
     {"dependent",
      "of a block: each kernel begins, and loads what no kernel writes, before the one in front of it has ended: 1: "
      "from "

@@ -45,6 +45,11 @@ std::vector<Sm90Program> sm90_programs() {
        "schedule { split = 4 } {\n  let t = r + a @ b.T\n  h = t\n  s = sum(t*t, over = N)\n"
        "  m = absmax(t, over = (M, N))\n}\n",
        {}},
+      {"tail",
+       "kernel shared_tail(a: bf16[M, K], b: bf16[N, K], r: bf16[M, N]) -> (h: bf16[M, N], s: f32[M], m: f32)\n"
+       "schedule { tail = 1 } {\n  let t = r + a @ b.T\n  h = t\n  s = sum(t*t, over = N)\n"
+       "  m = absmax(t, over = (M, N))\n}\n",
+       {}},
       {"bias_gelu", example("bias_gelu"), {}},
       {"gate_up", example("gate_up"), {}},
       {"residual", example("residual"), {}},

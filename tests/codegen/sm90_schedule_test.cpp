@@ -250,6 +250,32 @@ TEST_CASE("a split depth is for tiles whose consumers share them, and is worth i
   }
 }
 
+TEST_CASE("a last round of tiles that is not full may be shared") {
+  const auto named = [](const char* name, int tail) {
+    Sm90Schedule s = *find_sm90_schedule(name);
+    s.tail = tail;
+    return s;
+  };
+  CHECK_FALSE(check_sm90_schedule(named("128x256", 1), 32));
+  CHECK(check_sm90_schedule(named("128x256", 2), 32));
+  CHECK(check_sm90_schedule(named("pingpong-128x192", 1), 32));
+  Sm90Schedule both = named("128x256", 1);
+  both.split = 2;
+  CHECK(check_sm90_schedule(both, 32));
+  // 1024 tiles are 7.76 rounds of 132; 1056 are 8, and 100 none.
+  const auto gain = [&](const Sm90Problem& problem) {
+    return estimate_sm90_cycles(named("128x256x1", 0), problem) / estimate_sm90_cycles(named("128x256x1", 1), problem);
+  };
+  CHECK(gain({8192, 4096, 14336}) > 1.015);
+  CHECK(gain({8448, 4096, 14336}) == 1);
+  CHECK(gain({1280, 2560, 14336}) == 1);
+  const auto offers = sm90_candidates(lowered("residual"), {.rows = 8192, .columns = 4096, .depth = 14336});
+  CHECK(std::any_of(offers.begin(), offers.end(), [](const Sm90Candidate& offer) { return offer.tail == 1; }));
+  for (const std::string& name : sm90_schedules_for(lowered("tail"), {})) {
+    CHECK_FALSE(find_sm90_schedule(name)->alternate);
+  }
+}
+
 TEST_CASE("the workspace of a split depth holds every part of every tile") {
   std::string report;
   const auto epilogue =

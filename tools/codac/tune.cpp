@@ -23,7 +23,8 @@ struct TuneOptions {
 };
 
 std::string candidate_text(const Sm90Candidate& candidate) {
-  return candidate.schedule + (candidate.split > 1 ? ", depth in " + std::to_string(candidate.split) + " parts" : "");
+  return candidate.schedule + (candidate.split > 1 ? ", depth in " + std::to_string(candidate.split) + " parts" : "") +
+         (candidate.tail ? ", last round shared" : "");
 }
 
 /// Milliseconds; nothing after a remark if the candidate is out.
@@ -31,6 +32,7 @@ std::optional<double> measure(const TuneOptions& options, CompileRequest request
                               const Arguments& arguments) {
   request.schedule_name = candidate.schedule;
   if (candidate.split > 1) request.schedule["split"] = candidate.split;
+  if (candidate.tail) request.schedule["tail"] = 1;
   request.stage = Stage::Assemble;
   const auto out = [&](const std::string& why) {
     std::printf("  %-40s %s\n", candidate_text(candidate).c_str(), why.c_str());
@@ -85,7 +87,7 @@ int tune(const TuneOptions& options) {
   const TunedKey key = tuned_key(*lowered.epilogue, dims, (*device)->name());
   std::printf("%s at %s on %s\n", program.name.c_str(), key.sizes.c_str(), key.device.c_str());
   auto candidates = sm90_candidates(*lowered.epilogue, sm90_options_for(*request, *lowered.epilogue));
-  const auto is_whole = [](const Sm90Candidate& candidate) { return candidate.split == 1; };
+  const auto is_whole = [](const Sm90Candidate& candidate) { return candidate.split == 1 && !candidate.tail; };
   const auto end = candidates.begin() + std::min<std::ptrdiff_t>(options.most, std::ssize(candidates));
   // What would be taken without a tuner is among those that are measured.
   const auto whole = std::find_if(candidates.begin(), candidates.end(), is_whole);
@@ -93,12 +95,13 @@ int tune(const TuneOptions& options) {
   std::optional<TunedSchedule> best;
   for (auto candidate = candidates.begin(); candidate != end; ++candidate) {
     const auto ms = measure(options, *request, *candidate, *arguments);
-    if (ms && (!best || *ms < best->milliseconds)) best = {candidate->schedule, candidate->split, *ms};
+    if (ms && (!best || *ms < best->milliseconds)) best = {candidate->schedule, candidate->split, candidate->tail, *ms};
   }
   if (!best) return fail(kExitEnvironment, "no schedule could be measured");
   file->put(key, *best);
   if (Status status = file->write(options.results); !status.ok()) return fail(status);
-  std::printf("best: %s; kept in %s\n", candidate_text({best->name, best->split}).c_str(), options.results.c_str());
+  std::printf("best: %s; kept in %s\n", candidate_text({best->name, best->split, best->tail}).c_str(),
+              options.results.c_str());
   return kExitOk;
 }
 

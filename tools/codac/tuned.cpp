@@ -50,7 +50,9 @@ Expected<TunedFile> TunedFile::read(const std::string& path) {
         !split->is_number_integer() || !ms->is_number()) {
       return malformed(path, "an entry lacks a field");
     }
-    file.put({*program, *sizes, *device, *compiler}, {*schedule, split->get<int>(), ms->get<double>()});
+    const auto tail = entry.find("tail");
+    const int shares = tail != entry.end() && tail->is_number_integer() ? tail->get<int>() : 0;
+    file.put({*program, *sizes, *device, *compiler}, {*schedule, split->get<int>(), shares, ms->get<double>()});
   }
   return file;
 }
@@ -64,6 +66,7 @@ Status TunedFile::write(const std::string& path) const {
                                   {"compiler", key.compiler},
                                   {"schedule", schedule.name},
                                   {"split", schedule.split},
+                                  {"tail", schedule.tail},
                                   {"ms", schedule.milliseconds}});
   }
   const std::string text = content.dump(1) + "\n";
@@ -115,6 +118,7 @@ std::string apply_tuned(const std::string& path, const std::string& device, Comp
            (device.empty() ? " of one device only" : " on " + device);
   trial.schedule_name = found->name;
   trial.schedule["split"] = found->split;
+  if (found->tail) trial.schedule["tail"] = 1;
   trial.stage = Stage::Code;
   const Compilation tried = compile(trial);
   if (!tried.ok()) return "the schedule in " + path + " can't be used: " + tried.diagnostics->all()[0].message;

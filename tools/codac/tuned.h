@@ -20,7 +20,7 @@ struct TunedKey {
 };
 struct TunedSchedule {
   std::string name;
-  int split = 1;
+  int split = 1, tail = 0;
   double milliseconds = 0;
 };
 
