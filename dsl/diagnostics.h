@@ -49,6 +49,9 @@ class Diagnostics {
   /// until the next report and serves to attach notes. An error at a span that already has the same id is dropped.
   Diagnostic& report(DiagId id, Span span, std::vector<std::string> arguments = {});
 
+  /// None yet, over the same sources.
+  Diagnostics emptied() const { return Diagnostics(*sources_); }
+
   /// Adds what `other`, over the same sources, has collected.
   void append(const Diagnostics& other);
 

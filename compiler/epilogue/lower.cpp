@@ -83,8 +83,12 @@ bool no_gemm_of_tile(const Program& program, const Graph& graph, const GemmCandi
 
 class Lowerer {
  public:
-  Lowerer(const Program& program, EpilogueProgram& out, Diagnostics& diagnostics)
-      : source_(program), out_(out), diagnostics_(diagnostics), facts_(program.facts, program.bound) {}
+  Lowerer(const Program& program, bool other_way, EpilogueProgram& out, Diagnostics& diagnostics)
+      : source_(program),
+        other_way_(other_way),
+        out_(out),
+        diagnostics_(diagnostics),
+        facts_(program.facts, program.bound) {}
 
   bool run() {
     out_ = {};
@@ -114,14 +118,18 @@ class Lowerer {
       return false;
     }
     if (!no_gemm_of_tile(source_, graph, gemms[0], values, diagnostics_)) return false;
-    const auto roles = assign_roles(source_, graph, reindexer, gemms[0], values, diagnostics_);
+    const auto roles = assign_roles(source_, graph, reindexer, gemms[0], values, other_way_, diagnostics_);
     if (!roles) return false;
+    either_way_ = roles->either;
     write_roles(*roles);
 
     UseCollector collector(graph, roles->accumulator);
     Lowering lowering{source_, graph, reindexer, facts_, *roles, collector, diagnostics_};
     return classify(lowering, values) && emit(lowering) && check_inouts(lowering, out_);
   }
+
+  /// Could the GEMM's operands change roles?
+  bool either_way() const { return either_way_; }
 
  private:
   int count_errors() const {
@@ -247,6 +255,7 @@ class Lowerer {
   }
 
   const Program& source_;
+  bool other_way_, either_way_ = false;
   EpilogueProgram& out_;
   Diagnostics& diagnostics_;
   DimFacts facts_;
@@ -256,7 +265,18 @@ class Lowerer {
 }  // namespace
 
 bool lower_to_epilogue(const Program& program, EpilogueProgram& out, Diagnostics& diagnostics) {
-  return Lowerer(program, out, diagnostics).run();
+  Diagnostics first = diagnostics.emptied(), second = diagnostics.emptied();
+  Lowerer lowerer(program, false, out, first);
+  const bool good = lowerer.run();
+  // What an output needs may fit with the operands' roles exchanged only. Not before its sizes are known, and if
+  // neither way fits, the first way's errors are said: the outputs ask for that one.
+  const auto& errors = first.all();
+  const bool unknown_size =
+      std::any_of(errors.begin(), errors.end(), [](const Diagnostic& d) { return d.id == DiagId::E0310; });
+  const bool exchange = !good && !unknown_size && lowerer.either_way();
+  const bool exchanged = exchange && Lowerer(program, true, out, second).run();
+  diagnostics.append(exchanged ? second : first);
+  return good || exchanged;
 }
 
 }  // namespace coda

@@ -104,9 +104,10 @@ namespace {
 
 class RoleFinder {
  public:
-  RoleFinder(const Program& program, Graph& graph, Reindexer& reindexer, const GemmCandidate& gemm,
+  RoleFinder(const Program& program, Graph& graph, Reindexer& reindexer, const GemmCandidate& gemm, bool other_way,
              Diagnostics& diagnostics)
-      : program_(program),
+      : other_way_(other_way),
+        program_(program),
         graph_(graph),
         reindexer_(reindexer),
         gemm_(gemm),
@@ -149,6 +150,8 @@ class RoleFinder {
     column_ = sides_[0].plain && sides_[1].plain ? column_vote(program_, sides_) : sides_[0].plain ? 1 : 0;
     // Several dimensions as columns need constant inner extents.
     if (sides_[column_].plain && joins(sides_[column_]) && !joins(sides_[1 - column_])) column_ = 1 - column_;
+    roles_.either = sides_[0].plain && sides_[1].plain && !joins(row_side());
+    if (other_way_ && roles_.either) column_ = 1 - column_;
     return batch_.empty() || add_batch(uses);
   }
 
@@ -327,6 +330,7 @@ class RoleFinder {
     NamedDim depth;
   };
 
+  bool other_way_;
   const Program& program_;
   Graph& graph_;
   Reindexer& reindexer_;
@@ -345,8 +349,8 @@ class RoleFinder {
 }  // namespace
 
 std::optional<Roles> assign_roles(const Program& program, Graph& graph, Reindexer& reindexer, const GemmCandidate& gemm,
-                                  const std::vector<NodeId>& values, Diagnostics& diagnostics) {
-  return RoleFinder(program, graph, reindexer, gemm, diagnostics).find(values);
+                                  const std::vector<NodeId>& values, bool other_way, Diagnostics& diagnostics) {
+  return RoleFinder(program, graph, reindexer, gemm, other_way, diagnostics).find(values);
 }
 
 }  // namespace coda

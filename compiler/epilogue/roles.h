@@ -22,13 +22,15 @@ struct Roles {
   NamedDim depth;
   /// Other names and groupings of rows, in terms of `rows`: M2 → M, T → S*b + s.
   Substitution row_alias;
+  bool either = false;  ///< the other operand could give the rows as well
 
   bool is_row(const std::string& name) const;
 };
 
-/// `values` are the normalised outputs, in the order of `program.outputs`. After this `reindexer` reads the accumulator
+/// `values` are the normalised outputs, in the order of `program.outputs`; with `other_way` the operand that would give
+/// the columns gives the rows, if it can. After this `reindexer` reads the accumulator
 /// in its final form. Reports and returns nothing where the operands or the index maps of both sides don't allow it.
 std::optional<Roles> assign_roles(const Program& program, Graph& graph, Reindexer& reindexer, const GemmCandidate& gemm,
-                                  const std::vector<NodeId>& values, Diagnostics& diagnostics);
+                                  const std::vector<NodeId>& values, bool other_way, Diagnostics& diagnostics);
 
 }  // namespace coda

@@ -166,8 +166,11 @@ class Verifier {
     }
     for (const auto& map : maps) {
       const bool found = std::any_of(region.segments.begin(), region.segments.end(), [&](const Dim& segment) {
-        // In the granule, or at the very column: then it may be a value that is not made of whole granules.
-        return in_granule(map, read, segment, region.granule, space) || in_granule(map, read, segment, 1, space);
+        // In the granule, or, where the value is not made of whole granules, in a part that divides them.
+        for (int64_t part = region.granule; part >= 1; --part) {
+          if (region.granule % part == 0 && in_granule(map, read, segment, part, space)) return true;
+        }
+        return false;
       });
       expect(found, name + " reads column " + formula(map) + ", outside of its granule");
     }

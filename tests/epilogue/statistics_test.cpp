@@ -52,6 +52,46 @@ kernel f(x: bf16[M, K], w: bf16[H*Dh, K]) -> (s: f32[H, Dh], t: f32[H]) {
 })",
        {{{"M", 3}, {"H", 2}, {"Dh", 4}, {"K", 2}}},
        {{"Dh", 4}}},
+      {"statistics of whole columns beside a group's, which only one role of the operands allows",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[2*H*Dh, K]) -> (s: f32[2*H, Dh], t: f32[M]) {
+    let z = group(x @ w.T, Dh)
+    s = max(z, over = M)
+    t = sum(z * rsqrt(mean(z*z, over = Dh) + 1), over = (2*H, Dh))
+})",
+       {{{"M", 3}, {"H", 2}, {"Dh", 4}, {"K", 2}}},
+       {{"Dh", 4}}},
+      {"a part of a join, which ends inside the last piece",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[4*H*Dh, K]) -> (y: f32[M, 7*H, Dh], s: f32[M]) {
+    let z = x @ w.T
+    let (a, b) = split(join_halves(silu(z), z), 7*H*Dh, H*Dh)
+    y = group(a, Dh)
+    s = sum(b, over = H*Dh)
+})",
+       {{{"M", 3}, {"H", 2}, {"Dh", 4}, {"K", 2}}},
+       {{"Dh", 4}}},
+      {"a part of a join, which begins inside the first piece",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[4*H*Dh, K]) -> (y: f32[M, H*Dh], t: f32[M, 7*H, Dh]) {
+    let z = x @ w.T
+    let (a, b) = split(join_halves(silu(z), z), H*Dh, 7*H*Dh)
+    y = a
+    t = group(b, Dh)
+})",
+       {{{"M", 3}, {"H", 2}, {"Dh", 4}, {"K", 2}}},
+       {{"Dh", 4}}},
+      {"values of two columns beside values of four",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[4*N, K], r: f32[M]) -> (y: f32[M, 2*N], s: f32[M], t: f32[M]) {
+    let (a, b) = pairs((x @ w.T) * r)
+    let (c, d) = pairs(a * b)
+    y = a * b
+    s = logsumexp(c, over = N)
+    t = sum(a * b * b, over = 2*N)
+})",
+       {{{"M", 3}, {"N", 5}, {"K", 2}}},
+       {}},
       {"everything",
        R"(
 kernel f(x: bf16[M, K], w: bf16[N, K], r: f32[M]) -> (y: f32[M, N], s: f32, t: f32) {
