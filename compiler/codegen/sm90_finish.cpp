@@ -59,14 +59,13 @@ class Sm90Finish::Hooks final : public EvalHooks {
   bool is_here(const Statistic& statistic, const Env& env) {
     if (statistic.scope != StatScope::Column) return true;
     const ColumnSpace& columns = statistic.parts[0].columns;
-    Coord place(columns.phase);
-    for (const ColumnDigit& digit : columns.digits) {
-      const Coord* at = env.find(digit.dim.name);
-      const auto scaled = at ? (*at - Coord::of(digit.offset)).times(digit.stride) : std::nullopt;
-      if (!scaled) return false;
-      place = place + *scaled;
-    }
-    return place == column;
+    Env here;
+    Val inside;
+    if (evaluator_->bind_columns(columns, column, here, inside) == Answer::No) return false;
+    return std::all_of(columns.digits.begin(), columns.digits.end(), [&](const ColumnDigit& digit) {
+      const Coord *asked = env.find(digit.dim.name), *combined = here.find(digit.dim.name);
+      return asked && combined && *asked == *combined;
+    });
   }
 
   Sm90Finish& f_;

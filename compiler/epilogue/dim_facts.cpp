@@ -22,11 +22,13 @@ DimFacts::DimFacts(const std::vector<DimFact>& facts, const Bindings& bound) {
 }
 
 bool DimFacts::not_negative(const Dim& value, int depth) const {
-  const auto monomials = value.monomials();
-  if (std::all_of(monomials.begin(), monomials.end(), [](const auto& m) { return m.second >= 0; })) return true;
+  const auto negative = value.negative_monomial();
+  if (!negative) return true;
   if (depth == 0) return false;
-  return std::any_of(not_negative_.begin(), not_negative_.end(),
-                     [&](const Dim& known) { return not_negative(value - known, depth - 1); });
+  // Some fact that is taken off must be negative there, and the order in which they are doesn't matter.
+  return std::any_of(not_negative_.begin(), not_negative_.end(), [&](const Dim& known) {
+    return known.coefficient(*negative) < 0 && not_negative(value - known, depth - 1);
+  });
 }
 
 /// The greatest divisor known of a product of symbols. The facts' own divisors are exact integers, so they multiply up

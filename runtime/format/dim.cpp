@@ -17,101 +17,124 @@ constexpr const char* kTooLarge = "(too large)";
 
 }  // namespace
 
+Dim Dim::of(Value value) {
+  value.normalise();
+  Dim dim;
+  if (!value.terms.empty()) dim.value_ = std::make_shared<const Value>(std::move(value));
+  return dim;
+}
+
+const std::map<Dim::Monomial, int64_t>& Dim::terms() const {
+  static const std::map<Monomial, int64_t> none;
+  return value_ ? value_->terms : none;
+}
+
 Dim::Dim(int64_t value) {
   if (value == INT64_MIN) {
     *this = symbol(kTooLarge);
     return;
   }
-  if (value != 0) terms_[{}] = value;
-  normalise();
+  Value constant;
+  constant.terms[{}] = value;
+  *this = of(std::move(constant));
 }
 
 Dim Dim::symbol(const std::string& name) { return from_atom({name, nullptr}); }
 
 Dim Dim::from_atom(Atom atom) {
-  Dim dim;
-  dim.terms_[{std::move(atom)}] = 1;
-  dim.normalise();
-  return dim;
+  Value value;
+  value.terms[{std::move(atom)}] = 1;
+  return of(std::move(value));
 }
 
 Dim Dim::operator+(const Dim& other) const {
-  Dim sum;
+  if (is_zero()) return other;
+  if (other.is_zero()) return *this;
+  Value sum;
   bool fits =
-      mul_checked(denominator_, other.denominator_ / std::gcd(denominator_, other.denominator_), sum.denominator_);
+      mul_checked(denominator(), other.denominator() / std::gcd(denominator(), other.denominator()), sum.denominator);
   auto add_terms = [&](const Dim& part) {
-    for (const auto& [monomial, c] : part.terms_) {
-      int64_t scaled = 0, &total = sum.terms_[monomial];
-      fits = fits && mul_checked(c, sum.denominator_ / part.denominator_, scaled) && add_checked(total, scaled, total);
+    for (const auto& [monomial, c] : part.terms()) {
+      int64_t scaled = 0, &total = sum.terms[monomial];
+      fits = fits && mul_checked(c, sum.denominator / part.denominator(), scaled) && add_checked(total, scaled, total);
     }
   };
   add_terms(*this);
   add_terms(other);
-  if (!fits) return symbol(kTooLarge);
-  sum.normalise();
-  return sum;
+  return fits ? of(std::move(sum)) : symbol(kTooLarge);
 }
 
 Dim Dim::operator-(const Dim& other) const { return *this + other * Dim(-1); }
 
 Dim Dim::operator*(const Dim& other) const {
-  Dim product;
-  bool fits = mul_checked(denominator_, other.denominator_, product.denominator_);
-  for (const auto& [ma, ca] : terms_) {
-    for (const auto& [mb, cb] : other.terms_) {
+  Value product;
+  bool fits = mul_checked(denominator(), other.denominator(), product.denominator);
+  for (const auto& [ma, ca] : terms()) {
+    for (const auto& [mb, cb] : other.terms()) {
       Monomial monomial = ma;
       monomial.insert(monomial.end(), mb.begin(), mb.end());
       std::sort(monomial.begin(), monomial.end());
-      int64_t c = 0, &total = product.terms_[monomial];
+      int64_t c = 0, &total = product.terms[monomial];
       fits = fits && mul_checked(ca, cb, c) && add_checked(total, c, total);
     }
   }
-  if (!fits) return symbol(kTooLarge);
-  product.normalise();
-  return product;
+  return fits ? of(std::move(product)) : symbol(kTooLarge);
 }
 
 int64_t Dim::constant_term() const {
-  const auto it = denominator_ == 1 ? terms_.find({}) : terms_.end();
-  return it == terms_.end() ? 0 : it->second;
+  const auto it = is_integral() ? terms().find({}) : terms().end();
+  return it == terms().end() ? 0 : it->second;
 }
 
 std::vector<std::pair<Dim, int64_t>> Dim::monomials() const {
   std::vector<std::pair<Dim, int64_t>> list;
-  for (const auto& [monomial, coefficient] : terms_) {
-    Dim one;
-    one.terms_[monomial] = 1;
-    one.normalise();
-    list.emplace_back(std::move(one), coefficient);
+  for (const auto& [monomial, coefficient] : terms()) {
+    Value one;
+    one.terms[monomial] = 1;
+    list.emplace_back(of(std::move(one)), coefficient);
   }
   return list;
+}
+
+std::optional<Dim> Dim::negative_monomial() const {
+  for (const auto& [monomial, coefficient] : terms()) {
+    if (coefficient >= 0) continue;
+    Value one;
+    one.terms[monomial] = 1;
+    return of(std::move(one));
+  }
+  return std::nullopt;
+}
+
+int64_t Dim::coefficient(const Dim& monomial) const {
+  if (monomial.terms().size() != 1) return 0;
+  const auto it = terms().find(monomial.terms().begin()->first);
+  return it == terms().end() ? 0 : it->second;
 }
 
 std::optional<Dim> Dim::divided_by(const Dim& divisor) const {
   if (divisor.is_zero()) return std::nullopt;
   if (is_zero()) return Dim();
-  if (divisor.terms_.size() == 1) {  // a monomial: divide term by term where every term has its atoms
-    const auto& [monomial, coefficient] = *divisor.terms_.begin();
-    Dim quotient;
+  if (divisor.terms().size() == 1) {  // a monomial: divide term by term where every term has its atoms
+    const auto& [monomial, coefficient] = *divisor.terms().begin();
+    Value quotient;
     bool divides = true, fits = true;
-    for (const auto& [m, c] : terms_) {
+    for (const auto& [m, c] : terms()) {
       Monomial rest;
       divides = divides && std::includes(m.begin(), m.end(), monomial.begin(), monomial.end());
       std::set_difference(m.begin(), m.end(), monomial.begin(), monomial.end(), std::back_inserter(rest));
-      fits =
-          fits && mul_checked(c, coefficient < 0 ? -divisor.denominator_ : divisor.denominator_, quotient.terms_[rest]);
+      fits = fits &&
+             mul_checked(c, coefficient < 0 ? -divisor.denominator() : divisor.denominator(), quotient.terms[rest]);
     }
     if (divides) {
-      fits = fits && mul_checked(denominator_, std::abs(coefficient), quotient.denominator_);
-      if (!fits) return symbol(kTooLarge);
-      quotient.normalise();
-      return quotient;
+      fits = fits && mul_checked(denominator(), std::abs(coefficient), quotient.denominator);
+      return fits ? of(std::move(quotient)) : symbol(kTooLarge);
     }
   }
   if (*this == divisor) return Dim(1);
   Atom atom;
   auto bracket = [](const Dim& d) {
-    const bool simple = d.terms_.size() == 1 && d.denominator_ == 1;
+    const bool simple = d.terms().size() == 1 && d.is_integral();
     return simple ? d.text() : "(" + d.text() + ")";
   };
   atom.name = "(" + bracket(*this) + "/" + bracket(divisor) + ")";
@@ -119,61 +142,60 @@ std::optional<Dim> Dim::divided_by(const Dim& divisor) const {
   return from_atom(std::move(atom));
 }
 
-void Dim::normalise() {
-  int64_t common = denominator_;
-  for (auto it = terms_.begin(); it != terms_.end();) {
+void Dim::Value::normalise() {
+  int64_t common = denominator;
+  for (auto it = terms.begin(); it != terms.end();) {
     if (it->second == 0) {
-      it = terms_.erase(it);
+      it = terms.erase(it);
     } else {
       common = std::gcd(common, it->second);
       ++it;
     }
   }
-  if (terms_.empty()) denominator_ = common = 1;
-  for (auto& [monomial, c] : terms_) c /= common;
-  denominator_ /= common;
+  if (terms.empty()) return;
+  for (auto& [monomial, c] : terms) c /= common;
+  denominator /= common;
 
-  text_.clear();
+  text.clear();
   // Longest monomials first, so that "2*F + 1" reads as people write it.
   std::vector<const std::pair<const Monomial, int64_t>*> order;
-  for (const auto& term : terms_) order.push_back(&term);
+  for (const auto& term : terms) order.push_back(&term);
   std::stable_sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->first.size() > b->first.size(); });
   for (const auto* term : order) {
     const auto& [monomial, c] = *term;
     const int64_t magnitude = std::abs(c);
-    text_ += text_.empty() ? (c < 0 ? "-" : "") : (c < 0 ? " - " : " + ");
+    text += text.empty() ? (c < 0 ? "-" : "") : (c < 0 ? " - " : " + ");
     bool first = true;
     if (magnitude != 1 || monomial.empty()) {
-      text_ += std::to_string(magnitude);
+      text += std::to_string(magnitude);
       first = false;
     }
     for (const auto& atom : monomial) {
-      if (!first) text_ += "*";
-      text_ += atom.name;
+      if (!first) text += "*";
+      text += atom.name;
       first = false;
     }
   }
-  if (text_.empty()) text_ = "0";
-  if (denominator_ != 1) {
-    if (terms_.size() > 1) text_ = "(" + text_ + ")";
-    text_ += "/" + std::to_string(denominator_);
+  if (denominator != 1) {
+    if (terms.size() > 1) text = "(" + text + ")";
+    text += "/" + std::to_string(denominator);
   }
 }
 
 const std::string& Dim::text() const {
   static const std::string zero = "0";
-  return text_.empty() ? zero : text_;
+  return value_ ? value_->text : zero;
 }
 
 std::optional<int64_t> Dim::constant() const {
-  if (terms_.empty()) return 0;
-  if (terms_.size() == 1 && terms_.begin()->first.empty() && denominator_ == 1) return terms_.begin()->second;
+  if (is_zero()) return 0;
+  if (terms().size() == 1 && terms().begin()->first.empty() && is_integral()) return terms().begin()->second;
   return std::nullopt;
 }
 
 std::set<std::string> Dim::symbols() const {
   std::set<std::string> names;
-  for (const auto& [monomial, c] : terms_) {
+  for (const auto& [monomial, c] : terms()) {
     for (const auto& atom : monomial) {
       if (!atom.quotient) {
         names.insert(atom.name);
@@ -188,7 +210,7 @@ std::set<std::string> Dim::symbols() const {
 
 std::optional<int64_t> Dim::evaluate(const Bindings& bindings) const {
   int64_t sum = 0;
-  for (const auto& [monomial, c] : terms_) {
+  for (const auto& [monomial, c] : terms()) {
     int64_t product = c;
     for (const auto& atom : monomial) {
       int64_t value = 0;
@@ -206,13 +228,13 @@ std::optional<int64_t> Dim::evaluate(const Bindings& bindings) const {
     }
     if (!add_checked(sum, product, sum)) return std::nullopt;
   }
-  if (sum % denominator_ != 0) return std::nullopt;
-  return sum / denominator_;
+  if (sum % denominator() != 0) return std::nullopt;
+  return sum / denominator();
 }
 
 Dim Dim::substitute(const Bindings& bindings) const {
   Dim sum;
-  for (const auto& [monomial, c] : terms_) {
+  for (const auto& [monomial, c] : terms()) {
     Dim product(c);
     for (const auto& atom : monomial) {
       if (atom.quotient) {
@@ -227,12 +249,12 @@ Dim Dim::substitute(const Bindings& bindings) const {
     }
     sum = sum + product;
   }
-  return sum.divided_by(Dim(denominator_)).value();
+  return sum.divided_by(Dim(denominator())).value();
 }
 
 std::optional<std::pair<Dim, Dim>> Dim::linear_in(const std::string& name) const {
   Dim slope, rest;
-  for (const auto& [monomial, c] : terms_) {
+  for (const auto& [monomial, c] : terms()) {
     Dim term(c);
     int uses = 0;
     for (const auto& atom : monomial) {
@@ -248,8 +270,8 @@ std::optional<std::pair<Dim, Dim>> Dim::linear_in(const std::string& name) const
     if (uses > 1) return std::nullopt;
     (uses == 1 ? slope : rest) = (uses == 1 ? slope : rest) + term;
   }
-  const Dim denominator(denominator_);
-  return std::pair(slope.divided_by(denominator).value(), rest.divided_by(denominator).value());
+  const Dim divisor(denominator());
+  return std::pair(slope.divided_by(divisor).value(), rest.divided_by(divisor).value());
 }
 
 }  // namespace coda

@@ -37,11 +37,15 @@ class Dim {
   /// The constant term of a polynomial with integer coefficients; 0 if there is a denominator.
   int64_t constant_term() const;
   /// Is it a polynomial over 1, so that it needs no divisibility to be an integer (apart from opaque quotients)?
-  bool is_integral() const { return denominator_ == 1; }
-  bool is_zero() const { return terms_.empty(); }
+  bool is_integral() const { return denominator() == 1; }
+  bool is_zero() const { return value_ == nullptr; }
   /// The polynomial's monomials, each with coefficient 1, and their integer coefficients; over `denominator()`.
   std::vector<std::pair<Dim, int64_t>> monomials() const;
-  int64_t denominator() const { return denominator_; }
+  int64_t denominator() const { return value_ ? value_->denominator : 1; }
+  /// The first monomial with a negative coefficient, if any: without one it is not negative, whatever its symbols are.
+  std::optional<Dim> negative_monomial() const;
+  /// The coefficient of a monomial as `negative_monomial` gives it; over `denominator()`.
+  int64_t coefficient(const Dim& monomial) const;
   std::set<std::string> symbols() const;
 
   /// Value under `bindings`; nothing if a symbol is unbound, a quotient leaves a remainder, or the value overflows.
@@ -51,7 +55,7 @@ class Dim {
   /// If this is `a*name + b` with neither a nor b mentioning `name`: (a, b).
   std::optional<std::pair<Dim, Dim>> linear_in(const std::string& name) const;
 
-  bool operator==(const Dim& other) const { return text() == other.text(); }
+  bool operator==(const Dim& other) const { return value_ == other.value_ || text() == other.text(); }
   std::strong_ordering operator<=>(const Dim& other) const { return text() <=> other.text(); }
 
  private:
@@ -64,12 +68,18 @@ class Dim {
   };
   using Monomial = std::vector<Atom>;  // sorted, with repetition; empty = the constant term
 
+  /// Shared between copies, since the graphs' nodes are full of the same dimensions.
+  struct Value {
+    std::map<Monomial, int64_t> terms;
+    int64_t denominator = 1;
+    std::string text;
+    void normalise();
+  };
+  static Dim of(Value value);
   static Dim from_atom(Atom atom);
-  void normalise();
+  const std::map<Monomial, int64_t>& terms() const;
 
-  std::map<Monomial, int64_t> terms_;
-  int64_t denominator_ = 1;
-  mutable std::string text_;  // cache of text(); filled by normalise(), never lazily, so const access is thread-safe
+  std::shared_ptr<const Value> value_;  // null: zero
 };
 
 }  // namespace coda

@@ -55,6 +55,11 @@ std::vector<Sm90Program> sm90_programs() {
       {"residual", example("residual"), {}},
       {"qkv_rope", example("qkv_rope"), heads},
       {"linear_ce", example("linear_ce"), {}},
+      {"channels",
+       "kernel channels(a: bf16[M, K], b: bf16[2*H*Dh, K]) -> (y: bf16[M, 2*H, Dh], s: f32[2*H, Dh], t: f32[M]) {\n"
+       "  let z = group(a @ b.T, Dh)\n  let v = z * rsqrt(mean(z*z, over = Dh) + 1)\n  y = v\n"
+       "  s = absmax(z, over = M)\n  t = sum(v, over = (2*H, Dh))\n}\n",
+       {{"Dh", 64}}},
       {"pairs",
        "kernel pairs_up(a: bf16[M, K], b: bf16[2*F, K]) -> (act: bf16[M, F]) {\n"
        "  let (gate, up) = pairs(a @ b.T)\n  act = silu(gate) * up\n}\n",
