@@ -84,6 +84,16 @@ std::set<std::string> structural_symbols(const Program& block) {
   return symbols;
 }
 
+Compilation lowered_with(const Program& program, const SourceMap& sources) {
+  Compilation made;
+  made.diagnostics = std::make_unique<Diagnostics>(sources);
+  made.program = std::make_unique<Program>(program);
+  made.program->schedule = {};
+  auto epilogue = std::make_unique<EpilogueProgram>();
+  if (lower_to_epilogue(*made.program, *epilogue, *made.diagnostics)) made.epilogue = std::move(epilogue);
+  return made;
+}
+
 /// One way to plan the block: for some sizes, with some symbols bound.
 struct Candidate {
   std::optional<Program> program;
@@ -144,7 +154,7 @@ class BlockLowering {
   /// With the kernel's own bindings, or one more symbol: that which cuts the columns into the fewest regions. Passes
   /// over rows that would divide by symbols in each element have those compiled in.
   Compilation lowered(const Program& program) {
-    Compilation best = lowered_with(program);
+    Compilation best = lowered_with(program, *result_.sources);
     if (best.ok()) {
       Program other = program;
       for (const std::string& name : column_divisors(*best.epilogue)) {
@@ -152,28 +162,18 @@ class BlockLowering {
         if (given != request_.bindings.end() && structural_.contains(name)) other.bound.insert(*given);
       }
       if (other.bound.size() == program.bound.size()) return best;
-      Compilation made = lowered_with(other);
+      Compilation made = lowered_with(other, *result_.sources);
       return made.ok() ? std::move(made) : std::move(best);
     }
     for (const auto& [name, value] : request_.bindings) {
       if (program.bound.contains(name) || !structural_.contains(name)) continue;
       Program other = program;
       other.bound[name] = value;
-      Compilation made = lowered_with(other);
+      Compilation made = lowered_with(other, *result_.sources);
       if (!made.ok() || (best.ok() && best.epilogue->regions.size() <= made.epilogue->regions.size())) continue;
       best = std::move(made);
     }
     return best;
-  }
-
-  Compilation lowered_with(const Program& program) {
-    Compilation made;
-    made.diagnostics = std::make_unique<Diagnostics>(*result_.sources);
-    made.program = std::make_unique<Program>(program);
-    made.program->schedule = {};
-    auto epilogue = std::make_unique<EpilogueProgram>();
-    if (lower_to_epilogue(*made.program, *epilogue, *made.diagnostics)) made.epilogue = std::move(epilogue);
-    return made;
   }
 
   const CompileRequest& request_;
@@ -199,12 +199,31 @@ Diagnostic& report_kernel(Compilation& result, int k, Span span, const std::stri
                                     {result.program->name, std::to_string(k), reason, makes, way_out});
 }
 
+/// The size that is wanted where kernel `k` could be lowered with it: a part of a regrouped dimension, of which nothing
+/// says how large it is.
+std::string wanted_size(const CompileRequest& request, const Compilation& result, int k) {
+  constexpr int64_t kSome = 16;
+  const Program& kernel = *result.kernels[static_cast<size_t>(k)].program;
+  for (const std::string& symbol : structural_symbols(*result.program)) {
+    if (request.bindings.contains(symbol) || kernel.bound.contains(symbol)) continue;
+    Program tried = kernel;
+    tried.bound[symbol] = kSome;
+    if (lowered_with(tried, *result.sources).ok()) return symbol;
+  }
+  return "";
+}
+
 /// Says why one kernel of the plan has no code: its own first error, at the block where it has no place.
-void report_own(Compilation& result, int k) {
+void report_own(const CompileRequest& request, Compilation& result, int k) {
   const auto& said = result.kernels[static_cast<size_t>(k)].diagnostics->all();
   const auto first =
       std::find_if(said.begin(), said.end(), [](const Diagnostic& d) { return d.severity == Severity::Error; });
   if (first == said.end()) return;
+  if (const std::string symbol = wanted_size(request, result, k); !symbol.empty()) {
+    report_kernel(result, k, result.program->span, "its rows have `" + symbol + "` parts, and how many is not said",
+                  "give it as `where " + symbol + " = 32` or with `--dim " + symbol + "=32`");
+    return;
+  }
   // A kernel's way out may be a block, which this is.
   const bool splits = first->way_out.empty() || first->way_out.find("block") != std::string::npos ||
                       first->way_out.find("kernel") != std::string::npos;
@@ -215,7 +234,7 @@ void report_own(Compilation& result, int k) {
 }
 
 /// Says what keeps the kernels of `result` from being a plan that runs; true if nothing does.
-bool report(Compilation& result) {
+bool report(const CompileRequest& request, Compilation& result) {
   const Program& program = *result.program;
   const std::string way_out = "compute it in a block of its own; `codac explain` shows the plan";
   std::string name;
@@ -227,7 +246,7 @@ bool report(Compilation& result) {
                   way_out);
   }
   for (size_t k = 0; k < result.kernels.size(); ++k) {
-    if (!result.kernels[k].ok()) report_own(result, static_cast<int>(k));
+    if (!result.kernels[k].ok()) report_own(request, result, static_cast<int>(k));
   }
   return result.ok();
 }
@@ -309,7 +328,7 @@ void generate_kernels(const CompileRequest& request, Compilation& result) {
 /// The image, or why a kernel has no code.
 void finish(const CompileRequest& request, Compilation& result) {
   for (size_t k = 0; k < result.kernels.size(); ++k) {
-    report_own(result, static_cast<int>(k));
+    report_own(request, result, static_cast<int>(k));
   }
   join_dumps(request, result);
   if (!result.ok()) return;
@@ -329,7 +348,7 @@ void compile_block(const CompileRequest& request, const ElaborateBlock& elaborat
     result.program = std::make_unique<Program>(std::move(*candidates[c].program));
     result.plan = std::make_unique<Plan>(std::move(candidates[c].plan));
     result.kernels = std::move(candidates[c].kernels);
-    if (!report(result)) return;
+    if (!report(request, result)) return;
     if (request.stage == Stage::Lower) return join_dumps(request, result);
     timed(result.times, "kernels", [&] { return generate_kernels(request, result), true; });
     const bool all = std::all_of(result.kernels.begin(), result.kernels.end(), [](auto& k) { return k.image; });

@@ -28,6 +28,19 @@ TEST_CASE("a block whose plan can't be compiled says which kernel and why", "[go
   });
 }
 
+TEST_CASE("a block that needs to know how many heads there are says so, and with them it is planned") {
+  CompileRequest request{.path = source_root() + "/tests/grad/plans/qwen3.coda",
+                         .routine = "qwen3_grad",
+                         .bindings = {{"T", 4096}, {"D", 4096}, {"A", 4096}, {"F", 12288}},
+                         .target = "host",
+                         .stage = Stage::Lower};
+  const Compilation open = compile(request);
+  CHECK_FALSE(open.ok());
+  CHECK(open.diagnostics->render_text().find("with `--dim Hq=32`") != std::string::npos);
+  request.bindings["Hq"] = 32;
+  CHECK(compile(request).ok());
+}
+
 TEST_CASE("a block of one GEMM is a kernel") {
   const std::string text = "block f(x: bf16[M, K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n    y = relu(x @ w.T)\n}\n";
   Compilation result = compile({.path = "f.coda", .text = text, .target = "host", .stage = Stage::Assemble});
