@@ -48,20 +48,34 @@ BlockRun run_block(const std::string& text, const Bindings& dims, uint64_t seed,
   return run_block(text, dims, {.seed = seed, .slack = slack, .inputs = {}});
 }
 
-BlockRun run_block(const std::string& text, const Bindings& dims, const BlockOptions& options) {
-  BlockRun run;
+namespace {
+
+/// One program, and its image once it has been compiled.
+struct Compiled {
+  std::unique_ptr<Compilation> compilation;
+  std::shared_ptr<Image> image;
+  std::string message;
+};
+
+Compiled compile_once(const std::string& text, const Bindings& bindings, const BlockOptions& options) {
   CompileRequest request{.path = "block.coda",
                          .text = text,
                          .routine = options.routine,
-                         .bindings = options.bound.empty() ? dims : options.bound,
+                         .bindings = bindings,
                          .schedule_name = options.schedule,
                          .target = options.target};
-  for (const auto& [symbol, value] : options.planned_for) {
-    if (dims.contains(symbol)) request.bindings[symbol] = value;
-  }
-  Compilation compilation = compile(request);
-  run.message = compilation.diagnostics->render_text();
-  if (!compilation.ok()) return run;
+  Compiled compiled;
+  compiled.compilation = std::make_unique<Compilation>(compile(request));
+  compiled.message = compiled.compilation->diagnostics->render_text();
+  if (compiled.compilation->ok()) compiled.image = std::make_shared<Image>(*compiled.compilation->take_image());
+  return compiled;
+}
+
+BlockRun run_compiled(const Compiled& compiled, const Bindings& dims, const BlockOptions& options) {
+  const Compilation& compilation = *compiled.compilation;
+  BlockRun run;
+  run.message = compiled.message;
+  if (!compiled.image) return run;
   run.compiled = true;
   run.kernels = compilation.plan ? static_cast<int>(compilation.plan->kernels.size()) : 1;
   Bindings all = dims;
@@ -84,7 +98,7 @@ BlockRun run_block(const std::string& text, const Bindings& dims, const BlockOpt
     static std::mutex one_at_a_time;
     const std::lock_guard lock(one_at_a_time);
     const int device = options.target == "host" ? kHostDevice : 0;
-    auto runner = Runner::create(std::make_shared<Image>(*compilation.take_image()), device, *arguments);
+    auto runner = Runner::create(compiled.image, device, *arguments);
     if (!runner) return run.message += failure(runner.status()), run;
     if (Status status = run_twice(**runner, results); !status.ok()) return run.message += failure(status), run;
   }
@@ -98,6 +112,28 @@ BlockRun run_block(const std::string& text, const Bindings& dims, const BlockOpt
                    " of " + std::to_string(report.bound.rms) + " " + c.reason + "\n";
   }
   return run;
+}
+
+}  // namespace
+
+BlockRun run_block(const std::string& text, const Bindings& dims, const BlockOptions& options) {
+  Bindings bindings = options.bound.empty() ? dims : options.bound;
+  for (const auto& [symbol, value] : options.planned_for) {
+    if (dims.contains(symbol)) bindings[symbol] = value;
+  }
+  return run_compiled(compile_once(text, bindings, options), dims, options);
+}
+
+std::vector<BlockRun> run_at_sizes(const std::string& text, const std::vector<Bindings>& sizes,
+                                   const BlockOptions& options) {
+  const Compiled compiled = compile_once(text, options.bound, options);
+  std::vector<BlockRun> runs;
+  for (const Bindings& dims : sizes) {
+    Bindings all = dims;
+    all.insert(options.bound.begin(), options.bound.end());
+    runs.push_back(run_compiled(compiled, all, options));
+  }
+  return runs;
 }
 
 }  // namespace coda::testing

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "runtime/jit/jit.h"
 
@@ -27,5 +28,8 @@ struct BlockOptions {
 /// `dims`: of every symbol that facts don't give.
 BlockRun run_block(const std::string& text, const Bindings& dims, const BlockOptions& options);
 BlockRun run_block(const std::string& text, const Bindings& dims, uint64_t seed, double slack = 1);
+/// Compiled once, for the sizes that `options` binds, and run at each of several.
+std::vector<BlockRun> run_at_sizes(const std::string& text, const std::vector<Bindings>& sizes,
+                                   const BlockOptions& options);
 
 }  // namespace coda::testing

@@ -24,7 +24,10 @@ const Wrong kWrong[] = {
     {"an access beyond shared memory", "st.shared.u32 [dynamic+65536], %r0;", 32, "outside of shared memory"},
     {"an undefined register in an address", "ld.global.u32 %r1, [%d7];", 32, "register %d7, is undefined"},
     {"an undefined condition", "@%p3 bra END; END:", 32, "the condition, register %p3, is undefined"},
-    {"an undefined value stored", "add.u32 %r2, %r1, 1; st.global.u32 [%d0], %r2;", 32, "stores an undefined value"},
+    {"an undefined value, stored, read and used",
+     "add.u32 %r2, %r1, 1; st.global.u32 [%d0], %r2; ld.global.u32 %r3, [%d0]; setp.eq.u32 %p1, %r3, 0; @%p1 bra END;"
+     "END:",
+     32, "the condition, register %p1, is undefined"},
     {"a barrier that not all come to", "setp.lt.u32 %p1, %r0, 32; @%p1 bar.sync 0;", 64, "no thread can go on"},
     {"a barrier within a warp's branch", "setp.lt.u32 %p1, %r0, 16; @%p1 bar.sync 0; @%p1 bra END; END: bar.sync 0;",
      32, "waiting for lanes of its warp"},

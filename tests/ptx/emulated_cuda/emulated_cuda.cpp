@@ -56,7 +56,7 @@ class EmulatedMachine final : public fake_cuda::Machine {
     const std::lock_guard lock(mutex_);
     const auto start = std::chrono::steady_clock::now();
     const Ran ran = run(kernel, what, memory_);
-    if (std::getenv("CODA_EMULATED_REPORT")) {
+    if (reports()) {
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       const double instructions = static_cast<double>(ran.instructions);
       std::fprintf(stderr, "emulated %s: grid %u of %u threads, %.2e instructions of warps in %.3f s, %.1e a second\n",
@@ -77,8 +77,16 @@ class EmulatedMachine final : public fake_cuda::Machine {
     const std::lock_guard lock(mutex_);
     memory_.written(address, bytes);
   }
+  std::string read(uintptr_t address, size_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    return memory_.all_defined(address, bytes) ? "" : "a kernel stored an undefined value in what the host reads";
+  }
 
  private:
+  static bool reports() {
+    const char* text = std::getenv("CODA_EMULATED_REPORT");
+    return text && *text;
+  }
   static const Kernel& kernel_of(CuFunction function) { return *reinterpret_cast<const Kernel*>(function); }
 
   std::mutex mutex_;

@@ -90,10 +90,11 @@ bool read_memory(Warp& warp, const Instruction& in, int lane, const MemoryPlace&
       return true;
     }
     default: {
-      const std::string wrong = warp.cta().launch().global.check_read(place.offset, bytes);
+      bool defined = true;
+      const std::string wrong = warp.cta().launch().global.check_read(place.offset, bytes, defined);
       if (!wrong.empty()) warp.fault(in, mask, wrong);
       std::memcpy(to, reinterpret_cast<const void*>(place.offset), bytes);
-      return true;
+      return defined;
     }
   }
 }
@@ -122,8 +123,7 @@ void write_memory(Warp& warp, const Instruction& in, int lane, const MemoryPlace
       std::memset(&warp.local_defined[place.offset], defined, bytes);
       return;
     default: {
-      if (!defined) warp.fault(in, mask, "stores an undefined value");
-      const std::string wrong = warp.cta().launch().global.check_write(place.offset, bytes);
+      const std::string wrong = warp.cta().launch().global.check_write(place.offset, bytes, defined);
       if (!wrong.empty()) warp.fault(in, mask, wrong);
       std::memcpy(reinterpret_cast<void*>(place.offset), from, bytes);
     }

@@ -4,6 +4,11 @@
 #include <cstring>
 
 namespace coda::ptx {
+namespace {
+
+constexpr uint8_t kNothing = 0, kValue = 1, kUndefined = 2;
+
+}  // namespace
 
 void GlobalMemory::add(uint64_t address, size_t bytes) {
   allocations_[address] = {address, address + bytes, std::vector<uint8_t>(bytes)};
@@ -35,22 +40,33 @@ std::string GlobalMemory::outside(uint64_t address, size_t bytes) const {
 }
 
 void GlobalMemory::written(uint64_t address, size_t bytes) {
-  if (Allocation* a = find(address, bytes); a && bytes > 0) std::memset(&a->written[address - a->begin], 1, bytes);
+  if (Allocation* a = find(address, bytes); a && bytes > 0) std::memset(&a->written[address - a->begin], kValue, bytes);
 }
 
-std::string GlobalMemory::check_read(uint64_t address, size_t bytes) {
+std::string GlobalMemory::check_read(uint64_t address, size_t bytes, bool& defined) {
   const Allocation* a = find(address, bytes);
   if (!a) return "reads " + outside(address, bytes);
-  const uint8_t* written = &a->written[address - a->begin];
-  if (std::find(written, written + bytes, 0) != written + bytes) return "reads memory that was never written";
+  defined = true;
+  for (const uint8_t *state = &a->written[address - a->begin], *end = state + bytes; state != end; ++state) {
+    if (*state == kNothing) return "reads memory that was never written";
+    defined = defined && *state == kValue;
+  }
   return "";
 }
 
-std::string GlobalMemory::check_write(uint64_t address, size_t bytes) {
+std::string GlobalMemory::check_write(uint64_t address, size_t bytes, bool defined) {
   Allocation* a = find(address, bytes);
   if (!a) return "writes " + outside(address, bytes);
-  std::memset(&a->written[address - a->begin], 1, bytes);
+  std::memset(&a->written[address - a->begin], defined ? kValue : kUndefined, bytes);
   return "";
+}
+
+bool GlobalMemory::all_defined(uint64_t address, size_t bytes) {
+  const Allocation* a = find(address, bytes);
+  if (!a || bytes == 0) return true;
+  const auto begin = a->written.begin() + static_cast<std::ptrdiff_t>(address - a->begin);
+  return std::find(begin, begin + static_cast<std::ptrdiff_t>(bytes), kUndefined) ==
+         begin + static_cast<std::ptrdiff_t>(bytes);
 }
 
 }  // namespace coda::ptx

@@ -84,7 +84,7 @@ Outcome atomic(Warp& w, const Instruction& in, uint32_t mask) {
     const MemoryPlace place =
         find_place(w, in, lane, static_cast<Space>(in.space), lane_address(w, in, lane), row.bytes);
     uint64_t old = 0;
-    read_memory(w, in, lane, place, &old, row.bytes);
+    if (!read_memory(w, in, lane, place, &old, row.bytes)) w.fault(in, 1u << lane, "the memory is undefined");
     const uint64_t result = row.apply(old, value(in.at[2], lane), in.variant ? value(in.at[3], lane) : 0);
     write_memory(w, in, lane, place, &result, row.bytes, true);
     if (in.at[1].id == kNoRegister) continue;

@@ -59,7 +59,9 @@ std::string read_row(const BoxCopy& copy, uint32_t row, GlobalMemory& global, ui
   if (begin >= end) return "";
   const auto bytes = static_cast<size_t>(end - begin) * element;
   address += static_cast<uint64_t>(begin) * element;
-  if (std::string wrong = global.check_read(address, bytes); !wrong.empty()) return wrong;
+  bool defined = true;
+  if (std::string wrong = global.check_read(address, bytes, defined); !wrong.empty()) return wrong;
+  if (!defined) return "copies undefined values";
   std::memcpy(to + static_cast<size_t>(begin - copy.at[0]) * element, reinterpret_cast<const void*>(address), bytes);
   return "";
 }

@@ -58,6 +58,12 @@ struct Inside {
   ~Inside() { --depth; }
 };
 
+CuResult fail_launch(const std::string& why) {
+  const std::lock_guard lock(mutex);
+  failure_text = why;
+  return kLaunchFailed;
+}
+
 /// Runs a launch, or keeps it for the tests. Not under the lock.
 CuResult perform(const fake_cuda::Launch& launch) {
   std::function<void(const fake_cuda::Launch&)> run;
@@ -69,9 +75,7 @@ CuResult perform(const fake_cuda::Launch& launch) {
   if (run) run(launch);
   if (!machine) return kCuSuccess;
   const std::string wrong = machine->launch(launch.function, launch);
-  const std::lock_guard lock(mutex);
-  if (!wrong.empty()) failure_text = wrong;
-  return wrong.empty() ? kCuSuccess : kLaunchFailed;
+  return wrong.empty() ? kCuSuccess : fail_launch(wrong);
 }
 
 #define ENTER()      \
@@ -220,6 +224,9 @@ CuResult cuMemcpyHtoDAsync_v2(CuDevicePtr to, const void* from, size_t bytes, Cu
 CuResult cuMemcpyDtoHAsync_v2(void* to, CuDevicePtr from, size_t bytes, CuStream) {
   ENTER();
   std::memcpy(to, reinterpret_cast<void*>(from), bytes);
+  if (!machine) return kCuSuccess;
+  const std::string wrong = machine->read(static_cast<uintptr_t>(from), bytes);
+  if (!wrong.empty()) return fail_launch(wrong);
   return kCuSuccess;
 }
 CuResult cuMemsetD8Async(CuDevicePtr at, unsigned char value, size_t bytes, CuStream) {

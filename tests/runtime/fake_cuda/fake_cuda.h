@@ -37,6 +37,8 @@ class Machine {
   virtual void allocated(uintptr_t address, size_t bytes) = 0;
   virtual void freed(uintptr_t address) = 0;
   virtual void written(uintptr_t address, size_t bytes) = 0;
+  /// Memory that the host reads; what is wrong with it, if anything.
+  virtual std::string read(uintptr_t address, size_t bytes) = 0;
 };
 /// From now on the driver has one device, that machine. Called before anything else.
 void use_machine(Machine* machine);

@@ -1,0 +1,141 @@
+#include "tests/cli/gpu_cases.h"
+
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "compiler/elaborate/elaborate.h"
+#include "dsl/parser.h"
+#include "tests/cli/run_block.h"
+
+namespace coda::testing {
+namespace {
+
+struct Tally {
+  int right = 0, refused = 0, empty = 0, begun = 0;  // empty: the reference is 0 everywhere, say
+  std::string wrong, refusals;
+  std::mutex lock;
+};
+
+void run(const GpuCase& one, const std::string& target, Tally& tally) {
+  BlockOptions options{.seed = 1,
+                       .slack = one.slack,
+                       .routine = one.routine,
+                       .inputs = one.inputs,
+                       .target = target,
+                       .bound = one.bound};
+  if (target != "host") options.schedule = one.schedule;
+  std::vector<BlockRun> runs = run_at_sizes(one.text, one.sizes, options);
+  if (!runs[0].compiled && !options.schedule.empty()) {  // its tile doesn't fit
+    options.schedule.clear();
+    runs = run_at_sizes(one.text, one.sizes, options);
+  }
+  const std::lock_guard guard(tally.lock);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const BlockRun& run = runs[i];
+    const bool is_empty = run.message.find("proves nothing") != std::string::npos;
+    ++tally.begun;
+    tally.refused += !run.compiled;
+    tally.right += run.compiled && run.right;
+    tally.empty += run.compiled && !run.right && is_empty;
+    if (!run.compiled && i == 0)
+      tally.refusals += one.name + ": " + run.message.substr(0, run.message.find('\n')) + "\n";
+    if (run.compiled && !run.right && !is_empty) {
+      tally.wrong += one.name + " (" + one.schedule + ")";
+      for (const auto& [name, value] : one.sizes[i]) tally.wrong += " " + name + "=" + std::to_string(value);
+      tally.wrong += "\n" + one.text + run.message + "\n";
+    }
+  }
+}
+
+std::vector<GpuCase> chosen(const std::vector<GpuCase>& cases) {
+  const char *only = std::getenv("CODA_GPU_ONLY"), *part = std::getenv("CODA_GPU_PART");
+  unsigned mine = 0, parts = 1;
+  if (part) REQUIRE(std::sscanf(part, "%u/%u", &mine, &parts) == 2);
+  std::vector<GpuCase> result;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    if ((!only || cases[i].name.find(only) != std::string::npos) && i % parts == mine % parts)
+      result.push_back(cases[i]);
+  }
+  return result;
+}
+
+std::optional<Program> elaborated(const std::string& text, const Bindings& bound, const std::string& routine) {
+  SourceMap sources;
+  Diagnostics diagnostics(sources);
+  const FileId file = sources.add("case.coda", text);
+  const auto module = parse(file, sources, diagnostics);
+  ElaborateRequest request;
+  request.bound = bound;
+  request.routine = routine;
+  return module ? elaborate(*module, file, sources, request, diagnostics) : std::nullopt;
+}
+
+}  // namespace
+
+void run_gpu_cases(const std::vector<GpuCase>& all) {
+  const char* named = std::getenv("CODA_GPU_TARGET");
+  const char* limit = std::getenv("CODA_GPU_SECONDS");
+  const std::string target = named ? named : "sm_90a";
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(limit ? std::atoi(limit) : 3600);
+  const std::vector<GpuCase> cases = chosen(all);
+  std::atomic<size_t> next{0};
+  Tally tally;
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i) {
+    threads.emplace_back([&] {
+      while (std::chrono::steady_clock::now() < end) {
+        const size_t mine = next++;
+        if (mine >= cases.size()) return;
+        run(cases[mine], target, tally);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::printf("%zu programs, %d runs: %d right, %d refused, %d of nothing\n%s%s", std::min(cases.size(), next.load()),
+              tally.begun, tally.right, tally.refused, tally.empty, tally.refusals.c_str(), tally.wrong.c_str());
+  CHECK(tally.right > 0);
+  CHECK(tally.right + tally.refused + tally.empty == tally.begun);
+}
+
+Bindings aligned_sizes(Bindings sizes, const std::vector<std::string>& but) {
+  for (auto& [name, value] : sizes) {
+    if (std::find(but.begin(), but.end(), name) == but.end()) value = (value + 15) / 16 * 16;
+  }
+  return sizes;
+}
+
+std::vector<std::string> whole_inputs(const std::string& text, const Bindings& bound, unsigned seed) {
+  const auto program = elaborated(text, bound, "");
+  std::vector<std::string> inputs;
+  for (const Param& param : program ? program->params : std::vector<Param>{}) {
+    const NumClass own = info(param.dtype).num_class;
+    if (param.role == Param::Role::Out || own == NumClass::Bool) continue;
+    const bool scalar = param.dims.empty();
+    const std::string whole = scalar ? std::to_string(seed) : "integers(0, 4)",
+                      real = scalar ? "0.5" : "integers(-2, 3)";
+    inputs.push_back(param.name + "=" + (own == NumClass::Real ? real : whole));
+  }
+  return inputs;
+}
+
+std::vector<std::string> open_symbols(const std::string& text, const Bindings& bound, const std::string& routine) {
+  const auto program = elaborated(text, bound, routine);
+  std::set<std::string> symbols;
+  for (const Param& param : program ? program->params : std::vector<Param>{}) {
+    for (const auto& dim : param.dims) {
+      for (const std::string& symbol : dim.extent.symbols()) {
+        if (!program->bound.contains(symbol)) symbols.insert(symbol);
+      }
+    }
+  }
+  return {symbols.begin(), symbols.end()};
+}
+
+}  // namespace coda::testing

@@ -1,0 +1,127 @@
+// Hidden: every example, and every program of the tests of code for sm_90a in every schedule, on a GPU beside the
+// reference, at small ragged sizes and at those that tensor maps can address.
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <sstream>
+
+#include "compiler/codegen/sm90.h"
+#include "tests/cli/gpu_cases.h"
+#include "tests/codegen/example_list.h"
+#include "tests/codegen/rowwise_forms.h"
+#include "tests/codegen/sm90_programs.h"
+#include "tests/source_root.h"
+
+namespace coda::testing {
+namespace {
+
+std::string read(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(source_root() + "/" + path).rdbuf();
+  return text.str();
+}
+
+/// What the host's test runs at: the listed sizes, and each dimension empty, one and odd.
+std::vector<Bindings> sizes_of(const test::Example& example) {
+  std::vector<Bindings> result = {example.sizes};
+  for (const auto& [name, size] : example.sizes) {
+    const auto multiple = example.multiples.find(name);
+    const int64_t step = multiple == example.multiples.end() ? 1 : multiple->second;
+    for (const int64_t other : {int64_t{0}, step, (67 / step + 1) * step}) {
+      result.push_back(example.sizes);
+      result.back()[name] = other;
+    }
+  }
+  Bindings aligned = example.sizes;
+  for (auto& [name, size] : aligned) size = (size + 31) / 32 * 32;
+  if (example.multiples.empty()) result.push_back(aligned);
+  return result;
+}
+
+struct TopExample {
+  const char *file, *routine;
+  Bindings bound, sizes;
+};
+std::vector<TopExample> top_examples() {
+  return {{"bias_gelu", "", {}, {{"M", 70}, {"N", 75}, {"K", 40}}},
+          {"few_rows", "few_rows", {}, {{"M", 9}, {"N", 150}, {"K", 264}}},
+          {"few_rows", "few_rows_fp8", {}, {{"M", 9}, {"N", 150}, {"K", 272}}},
+          {"few_rows", "great_depth", {}, {{"M", 9}, {"N", 150}, {"K", 264}}},
+          {"fp8_gemm", "fp8_gemm", {}, {{"M", 70}, {"N", 75}, {"K", 80}}},
+          {"fp8_gemm", "fp8_fast", {}, {{"M", 70}, {"N", 75}, {"K", 80}}},
+          {"fp8_gemm", "fp8_dx", {}, {{"M", 70}, {"N", 80}, {"K", 77}}},
+          {"gate_up", "", {}, {{"M", 70}, {"F", 75}, {"K", 40}}},
+          {"gemm", "", {}, {{"M", 70}, {"N", 75}, {"K", 40}}},
+          {"layernorm", "", {}, {{"M", 70}, {"D", 75}}},
+          {"linear_ce", "", {}, {{"M", 70}, {"D", 40}, {"V", 75}}},
+          {"llama_block", "", {{"Dh", 32}, {"Hq", 2}, {"Hkv", 1}}, {{"T", 37}, {"D", 70}, {"A", 48}, {"F", 41}}},
+          {"mlp_block", "", {}, {{"T", 37}, {"D", 70}, {"A", 48}, {"F", 41}}},
+          {"qkv_rope", "", {{"Dh", 32}, {"Hq", 3}, {"Hkv", 1}}, {{"M", 70}, {"D", 40}}},
+          {"residual", "", {}, {{"M", 70}, {"N", 75}, {"K", 40}}},
+          {"rmsnorm", "", {}, {{"M", 70}, {"D", 75}}},
+          {"rmsnorm_backward", "", {}, {{"M", 70}, {"D", 75}}},
+          {"rope", "", {{"Dh", 32}}, {{"T", 37}, {"H", 3}}},
+          {"softmax", "", {}, {{"M", 70}, {"N", 75}}},
+          {"statistics", "", {}, {{"B", 3}, {"S", 37}, {"N", 75}, {"K", 40}}}};
+}
+
+}  // namespace
+
+TEST_CASE("examples on a GPU", "[.gpu]") {
+  std::vector<GpuCase> cases;
+  for (const TopExample& one : top_examples()) {
+    std::vector<Bindings> sizes = {one.sizes, aligned_sizes(one.sizes)};
+    for (const auto& [name, value] : one.sizes) {
+      sizes.push_back(one.sizes);
+      sizes.back()[name] = 1;
+      sizes.push_back(aligned_sizes(one.sizes));
+      sizes.back()[name] = 0;
+    }
+    cases.push_back(
+        {one.file, read(std::string("examples/") + one.file + ".coda"), one.bound, sizes, {}, "", one.routine});
+  }
+  for (const test::Example& example : test::listed_examples()) {
+    if (example.host_only) continue;
+    cases.push_back(
+        {example.file, example.text, example.bound, sizes_of(example), {}, "", "", example.loose ? 4.0 : 1.0});
+  }
+  run_gpu_cases(cases);
+}
+
+TEST_CASE("kernels without a product on a GPU", "[.gpu]") {
+  std::vector<GpuCase> cases;
+  for (const test::RowwiseForm& form : test::rowwise_forms()) {
+    std::vector<Bindings> sizes = {form.moderate, aligned_sizes(form.moderate)};
+    for (const auto& [name, value] : form.moderate) {
+      for (const int64_t other : {0, 1, 131, 1032}) {
+        sizes.push_back(form.moderate);
+        sizes.back()[name] = other;
+      }
+    }
+    cases.push_back({form.name, form.text, form.bound, sizes, {}, ""});
+  }
+  run_gpu_cases(cases);
+}
+
+TEST_CASE("programs in every schedule on a GPU", "[.gpu]") {
+  std::vector<GpuCase> cases;
+  for (const test::Sm90Program& program : test::sm90_programs()) {
+    std::string report;
+    const auto lowered = test::lower_text(program, report);
+    INFO(report);
+    REQUIRE(lowered);
+    Bindings bound = program.bound;
+    if (bound.contains("Hq")) bound = {{"Dh", 128}, {"Hq", 2}, {"Hkv", 1}};
+    Bindings ragged;
+    for (const std::string& symbol : open_symbols(program.text, bound)) {
+      constexpr int64_t kRagged[] = {150, 77, 131, 203, 93};
+      ragged[symbol] = symbol == "B" || symbol == "H" ? 3 : kRagged[ragged.size() % std::size(kRagged)];
+    }
+    const std::vector<Bindings> sizes = {ragged, aligned_sizes(ragged, {"B", "H"})};
+    for (const std::string& schedule : sm90_schedules_for(*lowered, {})) {
+      cases.push_back({program.name, program.text, bound, sizes, {}, schedule});
+    }
+  }
+  run_gpu_cases(cases);
+}
+
+}  // namespace coda::testing
