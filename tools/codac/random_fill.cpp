@@ -17,7 +17,9 @@ uint64_t mix(uint64_t x) {  // splitmix64's finaliser
   return x ^ (x >> 31);
 }
 
-/// The p-quantile of the standard normal distribution (bisection: 65536 calls a tensor are nothing).
+constexpr uint32_t kSteps = 1 << 16;
+
+/// The p-quantile of the standard normal distribution, by bisection.
 double normal_quantile(double p) {
   double low = -6, high = 6;
   for (int i = 0; i < 40; ++i) {
@@ -27,11 +29,25 @@ double normal_quantile(double p) {
   return (low + high) / 2;
 }
 
-double value_at(const Distribution& d, uint32_t bits, uint32_t steps) {
-  double p = (bits + 0.5) / steps;
+double step_middle(int64_t step) { return (static_cast<double>(step) + 0.5) / kSteps; }
+
+/// The quantile of each step, made once: a tenth of a second, which every small tensor would cost else.
+const std::vector<double>& normal_quantiles() {
+  static const std::vector<double> quantiles = [] {
+    std::vector<double> made(kSteps);
+    parallel_parts(kSteps, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) made[static_cast<size_t>(i)] = normal_quantile(step_middle(i));
+    });
+    return made;
+  }();
+  return quantiles;
+}
+
+double value_at(const Distribution& d, int64_t step) {
+  const double p = step_middle(step);
   switch (d.kind) {
     case Distribution::Kind::Normal:
-      return d.a + d.b * normal_quantile(p);
+      return d.a + d.b * normal_quantiles()[static_cast<size_t>(step)];
     case Distribution::Kind::Uniform:
       return d.a + (d.b - d.a) * p;
     case Distribution::Kind::Integers:
@@ -45,12 +61,11 @@ double value_at(const Distribution& d, uint32_t bits, uint32_t steps) {
 /// Sixteen random bits choose among 65536 values already rounded to the element type.
 template <typename Word>
 void fill_from_table(HostTensor& tensor, const Distribution& distribution, uint64_t key) {
-  constexpr uint32_t kSteps = 1 << 16;
   const DType dtype = tensor.view().dtype;
   std::vector<Word> table(kSteps);
   parallel_parts(kSteps, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      store_element(table.data(), dtype, i, value_at(distribution, static_cast<uint32_t>(i), kSteps));
+      store_element(table.data(), dtype, i, value_at(distribution, i));
     }
   });
   const Word* from = table.data();
@@ -149,6 +164,7 @@ Status fits(const Distribution& distribution, DType dtype) {
 }
 
 void fill_random(HostTensor& tensor, const Distribution& distribution, uint64_t seed, const std::string& name) {
+  if (distribution.kind == Distribution::Kind::Normal) normal_quantiles();  // made here, not within a part
   uint64_t key = mix(seed);
   for (char c : name) key = mix(key ^ static_cast<unsigned char>(c));
   if (distribution.whole && info(tensor.view().dtype).num_class != NumClass::Real) {
@@ -181,7 +197,7 @@ void fill_random(HostTensor& tensor, const Distribution& distribution, uint64_t 
       return fill_from_table<uint8_t>(tensor, distribution, key);
     default:  // packed 4-bit elements: one at a time
       for (int64_t i = 0; i < count(tensor); ++i) {
-        set(tensor, i, value_at(distribution, static_cast<uint32_t>(mix(key ^ mix(i)) & 0xffff), 1 << 16));
+        set(tensor, i, value_at(distribution, static_cast<int64_t>(mix(key ^ mix(i)) & 0xffff)));
       }
   }
 }
