@@ -391,9 +391,8 @@ Val EpilogueEvaluator::compute_reduction(NodeId id, const Env& env, Val predicat
   if (node.num_class == NumClass::Int && is_sum) fail("a sum of whole numbers in a tile");
   Env own;  // nothing but the node's dimensions: `over` may reuse a name of an outer one
   for (const NamedDim& dim : node.dims) own.set(dim.name, *env.find(dim.name));
-  const auto body = [this, &node, is_sum, predicate](const Env& inner) {
-    return is_sum ? LiftedValue{{compute_product(node, inner, predicate)}}
-                  : evaluate_lifted(node.args[0], inner, predicate);
+  const auto body = [this, &node, is_sum](const Env& inner, Val needed) {
+    return is_sum ? LiftedValue{{compute_product(node, inner, needed)}} : evaluate_lifted(node.args[0], inner, needed);
   };
   const Reduction* reduction = is_sum ? find_reduction("sum") : node.reduction;
   const Val value = hooks_.reduce_in_tile({id, reduction, node.over, &own, body, predicate});

@@ -44,7 +44,8 @@ class EvalHooks {
     const Reduction* reduction;
     std::span<const NamedDim> over;
     const Env* env;  ///< the coordinates of the node's own dimensions
-    std::function<LiftedValue(const Env&)> body;
+    /// Under a predicate: the reduction's, or of a target whose threads share the elements, where any of them needs it.
+    std::function<LiftedValue(const Env&, Val predicate)> body;
     Val predicate;
   };
   virtual Val reduce_in_tile(const TileReduction& request) = 0;

@@ -249,10 +249,10 @@ Val HostFunction::reduce_in_tile(const TileReduction& request) {
       const VarFacts facts{.name = along->name, .bound = along->extent};
       for_lanes(in, number(0), value_of(extent(along->extent)), facts,
                 [&](const Coord& at, Scope* body, unsigned lanes) {
-                  state.lift(body, request.body(visit(along->name, at)), lanes);
+                  state.lift(body, request.body(visit(along->name, at), request.predicate), lanes);
                 });
     } else {
-      state.lift(in, request.body(env), outer_lanes);
+      state.lift(in, request.body(env, request.predicate), outer_lanes);
     }
   };
   nest(0, *request.env, scope);

@@ -41,10 +41,21 @@ Val Sm90Hooks::accumulator(const Coord& row, const Coord& column, Val) {
   return accumulators_[static_cast<size_t>(r_.context.plan.accumulator(r_.index, *h, place->segment, place->slot))];
 }
 
+/// Lanes that share a reduction each read their part of it if one of them needs the whole.
+Val Sm90Hooks::needed_by_any(Val predicate, std::span<const int> shuffles) {
+  if (!predicate) return predicate;
+  NvptxBuilder& b = r_.context.b;
+  for (const int mask : shuffles) {
+    const Val other = gpu::shuffle_xor(b, b.bits(b.convert(predicate, Ty::I32), Ty::F32), mask);
+    predicate = b.op(IntOp::Or, predicate, b.test(IntTest::Ne, b.bits(other, Ty::I32), 0));
+  }
+  return predicate;
+}
+
 void Sm90Hooks::reduce(const TileReduction& request, const Sm90Fragment::Share& share, Env& env, size_t axis,
                        Val* state) {
   if (axis == request.over.size()) {
-    request.reduction->emit_lift(r_.numbers.emitter(), request.body(env), state);
+    request.reduction->emit_lift(r_.numbers.emitter(), request.body(env, request.predicate), state);
     return;
   }
   const NamedDim& dim = request.over[axis];
@@ -90,7 +101,9 @@ Val Sm90Hooks::reduce_in_tile(const TileReduction& request) {
   Val state[kMaxStateWords];
   for (int i = 0; i < request.reduction->state_size; ++i) state[i] = e.real(request.reduction->identity[i]);
   Env env = *request.env;
-  reduce(request, *share, env, 0, state);
+  TileReduction shared = request;
+  shared.predicate = needed_by_any(request.predicate, share->shuffles);
+  reduce(shared, *share, env, 0, state);
   for (int mask : share->shuffles) combine_lanes(r_.context.b, e, *request.reduction, mask, state);
   return request.reduction->emit_finish(e, state, e.real(count));
 }

@@ -27,6 +27,7 @@ class Sm90Hooks final : public EvalHooks {
   Val statistic(const Statistic& statistic, const Env& env, Val predicate) override;
 
  private:
+  Val needed_by_any(Val predicate, std::span<const int> shuffles);
   void reduce(const TileReduction& request, const Sm90Fragment::Share& share, Env& env, size_t axis, Val* state);
 
   Sm90Region& r_;

@@ -87,7 +87,7 @@ class ProbeHooks final : public EvalHooks {
   }
   void reduce(const TileReduction& request, Env& env, size_t axis) {
     if (axis == request.over.size()) {
-      request.body(env);
+      request.body(env, request.predicate);
       return;
     }
     const NamedDim& dim = request.over[axis];

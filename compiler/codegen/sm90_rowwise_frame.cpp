@@ -183,7 +183,7 @@ Val Sm90RowFrame::statistic(const Statistic& statistic, const Env&, Val) {
 
 void Sm90RowFrame::reduce(const TileReduction& request, const Env& env, size_t axis, Val* state) {
   if (axis == request.over.size()) {
-    request.reduction->emit_lift(c_.numbers.emitter(), request.body(env), state);
+    request.reduction->emit_lift(c_.numbers.emitter(), request.body(env, request.predicate), state);
     return;
   }
   for (int64_t i = 0; i < *request.over[axis].extent.constant(); ++i) {

@@ -40,6 +40,20 @@ const Wrong kWrong[] = {
     {"no mbarrier", "mov.u32 %r1, 0; W: mbarrier.try_wait.parity.shared.b64 %p1, [dynamic], %r1; @!%p1 bra W;", 32,
      "there is no mbarrier at 0"},
     {"a loop without an end", "L: bra L;", 32, "runs longer than 1000000 instructions"},
+    {"a write and a read of two warps without a barrier",
+     "setp.ge.u32 %p1, %r0, 32; @%p1 bra READ; st.shared.u32 [dynamic], %r0; bra END; READ: ld.shared.u32 %r1, "
+     "[dynamic]; END:",
+     64, "reads what another warp, or a copy, wrote, with no barrier"},
+    {"a read and a write of two warps without a barrier",
+     "setp.ge.u32 %p1, %r0, 32; @!%p1 st.shared.u32 [dynamic], %r0; bar.sync 0; @!%p1 ld.shared.u32 %r1, [dynamic]; "
+     "@%p1 st.shared.u32 [dynamic], %r0;",
+     64, "with no barrier between them"},
+    {"writes of two warps without a barrier", "st.shared.u32 [dynamic], %r0;", 64,
+     "writes what another warp, or a copy, wrote, with no barrier"},
+    {"a barrier that others wait at",
+     "setp.lt.u32 %p1, %r0, 64; setp.lt.u32 %p2, %r0, 32; @%p2 st.shared.u32 [dynamic], %r0; @%p1 bar.sync 1, 64; "
+     "@!%p1 ld.shared.u32 %r1, [dynamic];",
+     96, "reads what another warp, or a copy, wrote, with no barrier"},
     {"an unknown CTA", "mov.u64 %d1, dynamic; mov.u32 %r1, 1; mapa.shared::cluster.u64 %d2, %d1, %r1;", 32,
      "the cluster has no CTA 1"},
     {"a wgmma without a fence",

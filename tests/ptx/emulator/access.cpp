@@ -73,9 +73,9 @@ bool read_memory(Warp& warp, const Instruction& in, int lane, const MemoryPlace&
     case Space::SharedCluster: {
       SharedMemory& shared = place.cta->shared();
       const auto offset = static_cast<uint32_t>(place.offset);
-      if (const char* wrong = shared.check_read(offset, bytes)) {
-        warp.fault(in, mask, std::string(wrong) + ", at " + std::to_string(offset));
-      }
+      const char* wrong = shared.check_read(offset, bytes);
+      if (!wrong) wrong = shared.accesses().read(offset, bytes, warp.time);
+      if (wrong) warp.fault(in, mask, std::string(wrong) + ", at " + std::to_string(offset));
       std::memcpy(to, shared.data() + offset, bytes);
       return true;
     }
@@ -107,9 +107,9 @@ void write_memory(Warp& warp, const Instruction& in, int lane, const MemoryPlace
     case Space::SharedCluster: {
       SharedMemory& shared = place.cta->shared();
       const auto offset = static_cast<uint32_t>(place.offset);
-      if (const char* wrong = shared.check_write(offset, bytes)) {
-        warp.fault(in, mask, std::string(wrong) + ", at " + std::to_string(offset));
-      }
+      const char* wrong = shared.check_write(offset, bytes);
+      if (!wrong) wrong = shared.accesses().write(offset, bytes, warp.time);
+      if (wrong) warp.fault(in, mask, std::string(wrong) + ", at " + std::to_string(offset));
       std::memcpy(shared.data() + offset, from, bytes);
       if (!defined) return shared.undefine(offset, bytes);
       shared.written(offset, bytes);

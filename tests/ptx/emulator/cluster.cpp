@@ -82,6 +82,7 @@ bool Cta::barrier(Warp& warp, const Instruction& in, unsigned id, unsigned threa
   if (std::find(barrier.waiting.begin(), barrier.waiting.end(), &warp) != barrier.waiting.end()) {
     warp.fault(in, kAllLanes, "the warp waits at " + name + " already");
   }
+  warp.time.release(barrier.clock);
   barrier.expected = threads;
   barrier.arrived += kLanes;
   if (barrier.arrived > barrier.expected) warp.fault(in, kAllLanes, "too many threads come to " + name);
@@ -89,7 +90,11 @@ bool Cta::barrier(Warp& warp, const Instruction& in, unsigned id, unsigned threa
     if (waits) barrier.waiting.push_back(&warp);
     return !waits;
   }
-  for (Warp* other : barrier.waiting) other->release_past(other->alive());
+  for (Warp* other : barrier.waiting) {
+    other->time.acquire(barrier.clock);
+    other->release_past(other->alive());
+  }
+  if (waits) warp.time.acquire(barrier.clock);
   barrier = {};
   return true;
 }

@@ -54,6 +54,7 @@ class Cta {
   struct Barrier {
     unsigned expected = 0, arrived = 0;
     std::vector<Warp*> waiting;
+    Clock clock;
   };
 
   Cluster& cluster_;
@@ -83,6 +84,9 @@ class Cluster {
   /// barrier.cluster: the phases that all threads have arrived at.
   uint32_t cluster_phase() const { return cluster_phase_; }
   void cluster_arrive(unsigned threads);
+  Clock& cluster_clock() { return cluster_clock_; }
+  /// The number, as a time, of the next copy to land; the last of a Clock counts them.
+  uint32_t next_copy() { return ++landed_; }
   void thread_exits(unsigned threads);
 
  private:
@@ -95,6 +99,8 @@ class Cluster {
   std::deque<std::function<void()>> copies_;
   uint32_t cluster_phase_ = 0;
   unsigned cluster_arrived_ = 0, exited_ = 0;
+  Clock cluster_clock_;
+  uint32_t landed_ = 0;
 };
 
 }  // namespace coda::ptx

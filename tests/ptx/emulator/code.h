@@ -101,6 +101,7 @@ struct Kernel {
   std::vector<SpecialPlace> specials;
   uint32_t register_bytes = 0, registers = 0;
   std::vector<std::string> register_names;  ///< by id
+  std::vector<uint8_t> register_bytes_of;   ///< by id; 0: a predicate
 };
 
 struct Module {

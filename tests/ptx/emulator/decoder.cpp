@@ -203,6 +203,7 @@ RegisterPlace Decoder::make_register(int bytes, const std::string& name) {
   place.operand = {kernel_.register_bytes, kernel_.registers++};
   kernel_.register_bytes += size;
   kernel_.register_names.push_back(name);
+  kernel_.register_bytes_of.push_back(static_cast<uint8_t>(bytes));
   return place;
 }
 

@@ -7,6 +7,7 @@
 #include "tests/ptx/emulator/addresses.h"
 #include "tests/ptx/emulator/number_formats.h"
 #include "tests/ptx/emulator/shared_memory.h"
+#include "tests/ptx/emulator/warp.h"
 
 namespace coda::ptx {
 namespace {
@@ -81,7 +82,7 @@ float element_value(Element element, uint32_t bits) {
   return value;
 }
 
-std::string read_operand(const SharedMemory& shared, const uint8_t* bytes, uint64_t descriptor, int rows, int depth,
+std::string read_operand(SharedMemory& shared, const std::vector<Warp*>& by, uint64_t descriptor, int rows, int depth,
                          Element element, bool other_major, MatrixOperand& operand) {
   if ((descriptor >> 49 & 7) != 0) return "a descriptor with a base offset";
   const uint32_t element_bytes = element == Element::TF32                              ? 4
@@ -101,6 +102,11 @@ std::string read_operand(const SharedMemory& shared, const uint8_t* bytes, uint6
       if (address < kSharedStart || at + kUnit > shared.size()) return "its descriptor leads outside of shared memory";
       if (const char* wrong = shared.check_async_read(at, kUnit))
         return std::string(wrong) + ", at " + std::to_string(at);
+      for (const Warp* warp : by) {
+        if (const char* wrong = shared.accesses().matrix_read(at, warp->time)) {
+          return std::string(wrong) + ", at " + std::to_string(at);
+        }
+      }
       if (!shared.all_written(at, kUnit)) {
         operand.unknown.resize(n);
         if (!other_major) operand.unknown[o] = true;
@@ -110,7 +116,7 @@ std::string read_operand(const SharedMemory& shared, const uint8_t* bytes, uint6
       operand.end = std::max(operand.end, at + kUnit);
       for (uint32_t e = 0; e < per_unit && c + e < inner; ++e) {
         uint32_t bits = 0;
-        std::memcpy(&bits, bytes + at + e * element_bytes, element_bytes);
+        std::memcpy(&bits, shared.data() + at + e * element_bytes, element_bytes);
         const uint32_t to = other_major ? o * n + c + e : (c + e) * n + o;
         if (integer) {
           operand.integers[to] = element == Element::S8 ? static_cast<int8_t>(bits) : static_cast<int32_t>(bits);

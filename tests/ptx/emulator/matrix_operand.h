@@ -10,6 +10,7 @@
 namespace coda::ptx {
 
 class SharedMemory;
+class Warp;
 
 /// The numbers of an operand, depth outermost: value(k, i) is at k * rows + i.
 struct MatrixOperand {
@@ -21,7 +22,7 @@ struct MatrixOperand {
 };
 
 /// An empty text, or what is wrong with what the descriptor says.
-std::string read_operand(const SharedMemory& shared, const uint8_t* bytes, uint64_t descriptor, int rows, int depth,
+std::string read_operand(SharedMemory& shared, const std::vector<Warp*>& by, uint64_t descriptor, int rows, int depth,
                          MatrixShape::Element element, bool other_major, MatrixOperand& operand);
 
 /// The number of a stored element.

@@ -47,6 +47,7 @@ Outcome cluster_arrive(Warp& w, const Instruction& in, uint32_t mask) {
     if (arrivals > cluster.cluster_phase()) w.fault(in, mask, "arrives twice at the cluster's barrier");
     ++arrivals;
   }
+  w.time.release(cluster.cluster_clock());
   cluster.cluster_arrive(static_cast<unsigned>(std::popcount(mask)));
   return Outcome::Next;
 }
@@ -56,6 +57,7 @@ Outcome cluster_wait(Warp& w, const Instruction&, uint32_t mask) {
     const int lane = std::countr_zero(rest);
     if (w.cluster_arrivals[static_cast<size_t>(lane)] > w.cta().cluster().cluster_phase()) late |= 1u << lane;
   }
+  if (late != mask) w.time.acquire(w.cta().cluster().cluster_clock());
   if (late == 0) return Outcome::Next;
   w.pause(late, Pause::Polling);
   return Outcome::Jumped;
@@ -87,6 +89,9 @@ Outcome arrive(Warp& w, const Instruction& in, uint32_t mask) {
     const MemoryPlace place = barrier_place(w, in, lane);
     const uint32_t number = in.variant ? w.lanes<uint32_t>(in.at[1])[lane] : 1;
     bool completed = false;
+    if (MBarrier* barrier = place.cta->shared().barrier(static_cast<uint32_t>(place.offset))) {
+      w.time.release(barrier->clock);
+    }
     const char* wrong = place.cta->shared().arrive(static_cast<uint32_t>(place.offset), in.detail ? 1 : number,
                                                    in.detail ? number : 0, completed);
     if (wrong) w.fault(in, 1u << lane, std::string(wrong) + ", at " + std::to_string(place.offset));
@@ -109,7 +114,9 @@ Outcome wait_parity(Warp& w, const Instruction& in, uint32_t mask) {
     if (!barrier) w.fault(in, 1u << lane, "there is no mbarrier at " + std::to_string(place.offset));
     const uint32_t parity = w.lanes<uint32_t>(in.at[1])[lane];
     if (parity > 1) w.fault(in, 1u << lane, "a parity is 0 or 1");
-    if ((barrier->phase & 1) != parity) done |= 1u << lane;
+    if ((barrier->phase & 1) == parity) continue;
+    done |= 1u << lane;
+    w.time.acquire(barrier->clock);
   }
   const bool tests = in.variant;
   w.flow(in, in.at[2], kAllLanes, tests ? mask : done, 0, 0);

@@ -79,7 +79,13 @@ void land(Warp& w, const Instruction& in, uint32_t mask, const BoxCopy& copy) {
     }
   }
   for (Cta* cta : copy.to) {
+    const uint32_t time = w.cta().cluster().next_copy();
+    const auto copies = static_cast<uint32_t>(w.time.clock.size() - 1);
     cta->shared().copy_lands(copy.offset, copy.bytes());
+    cta->shared().accesses().copy_lands(copy.offset, copy.bytes(), copies, time);
+    Clock landed(copies + 1);
+    landed[copies] = time;
+    join(cta->shared().barrier(copy.barrier)->clock, landed);
     bool completed = false;
     const char* wrong = cta->shared().arrive(copy.barrier, 0, -static_cast<int64_t>(copy.bytes()), completed);
     if (wrong) w.fault(in, mask, std::string(wrong) + ", at " + std::to_string(copy.barrier));
@@ -143,9 +149,9 @@ Outcome start(Warp& w, const Instruction& in, uint32_t mask) {
       SharedMemory& shared = cta->shared();
       if (uint64_t{copy.offset} + copy.bytes() > shared.size())
         w.fault(in, only, "the box ends outside of shared memory");
-      if (const char* wrong = shared.check_write(copy.offset, copy.bytes())) {
-        w.fault(in, only, std::string(wrong) + ", at " + std::to_string(copy.offset));
-      }
+      const char* wrong = shared.check_write(copy.offset, copy.bytes());
+      if (!wrong) wrong = shared.accesses().copy_starts(copy.offset, copy.bytes(), w.time);
+      if (wrong) w.fault(in, only, std::string(wrong) + ", at " + std::to_string(copy.offset));
       if (!shared.barrier(copy.barrier)) w.fault(in, only, "there is no mbarrier at " + std::to_string(copy.barrier));
       shared.copy_starts(copy.offset, copy.bytes());
     }

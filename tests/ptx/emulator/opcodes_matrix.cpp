@@ -152,12 +152,12 @@ Outcome multiply(Warp& w, const Instruction& in, uint32_t mask) {
     a.values.resize(static_cast<size_t>(kRows * shape.depth));
     for (Warp* warp : warps) registers_to_rows(*warp, in, shape, a, warp->index() % kWarps * kWarpRows);
   } else {
-    wrong = read_operand(shared, shared.data(), common_descriptor(warps, in, in.at[1]), kRows, shape.depth, shape.a,
+    wrong = read_operand(shared, warps, common_descriptor(warps, in, in.at[1]), kRows, shape.depth, shape.a,
                          shape.a_other_major, a);
     if (!wrong.empty()) w.fault(in, mask, "operand A: " + wrong);
   }
-  wrong = read_operand(shared, shared.data(), common_descriptor(warps, in, in.at[2]), shape.columns, shape.depth,
-                       shape.b, shape.b_other_major, b);
+  wrong = read_operand(shared, warps, common_descriptor(warps, in, in.at[2]), shape.columns, shape.depth, shape.b,
+                       shape.b_other_major, b);
   if (!wrong.empty()) w.fault(in, mask, "operand B: " + wrong);
   for (Warp* warp : warps) {
     if (shape.integer) {
@@ -165,12 +165,11 @@ Outcome multiply(Warp& w, const Instruction& in, uint32_t mask) {
     } else {
       multiply_warp(*warp, in, shape, a, b, &MatrixOperand::values);
     }
-    // Each warp holds the operands until it has waited.
-    for (const MatrixOperand* operand : {&a, &b}) {
-      if (operand->end == 0) continue;
-      const uint64_t number = shared.begin_reading(operand->begin, operand->end - operand->begin);
-      warp->uncommitted.push_back({0, 0, {}, number});
-    }
+  }
+  for (const MatrixOperand* operand : {&a, &b}) {
+    if (operand->end == 0) continue;
+    const uint64_t number = shared.begin_reading(operand->begin, operand->end - operand->begin);
+    for (Warp* warp : warps) warp->uncommitted.push_back({0, 0, {}, number});
   }
   w.cta().release_warpgroup(w);
   return Outcome::Next;
@@ -194,7 +193,7 @@ Outcome wait(Warp& w, const Instruction& in, uint32_t mask) {
   if (!w.meet(mask, kAllLanes)) return Outcome::Jumped;
   while (w.groups.size() > in.detail) {
     for (const Warp::Flight& flight : w.groups.front()) {
-      if (flight.reads != 0) w.cta().shared().end_reading(flight.reads);
+      if (flight.reads != 0) w.cta().shared().end_reading(flight.reads, w.time);
     }
     const std::vector<Warp::Flight> done = std::move(w.groups.front());
     w.groups.erase(w.groups.begin());

@@ -8,6 +8,7 @@ namespace {
 
 constexpr uint32_t kBarrierBytes = 8, kMostArrivals = (1u << 20) - 1;
 constexpr int64_t kMostBytes = (1 << 20) - 1;
+constexpr int kWarpgroup = 4;
 constexpr const char* kInFlight =
     "reads shared memory that a bulk copy in flight writes: its mbarrier was not waited for";
 
@@ -16,6 +17,7 @@ constexpr const char* kInFlight =
 void SharedMemory::resize(uint32_t bytes) {
   bytes_.assign(bytes, 0xEE);
   states_.assign(bytes, Undefined);
+  accesses_.resize(bytes);
 }
 
 void SharedMemory::mark(uint32_t offset, uint32_t bytes, int state) { std::memset(&states_[offset], state, bytes); }
@@ -46,7 +48,8 @@ const char* SharedMemory::check_async_read(uint32_t offset, uint32_t bytes) cons
 
 bool SharedMemory::being_read(uint32_t offset, uint32_t bytes) const {
   return std::any_of(reading_.begin(), reading_.end(), [&](const auto& entry) {
-    return offset < entry.second.second && entry.second.first < offset + bytes;
+    const Reading& reading = entry.second;
+    return !reading.over && offset < reading.end && reading.begin < offset + bytes;
   });
 }
 
@@ -64,8 +67,15 @@ void SharedMemory::fenced(uint32_t offset, uint32_t bytes) {
 }
 
 uint64_t SharedMemory::begin_reading(uint32_t offset, uint32_t bytes) {
-  reading_[next_reading_] = {offset, offset + bytes};
+  reading_[next_reading_] = {offset, offset + bytes, false, kWarpgroup};
   return next_reading_++;
+}
+
+void SharedMemory::end_reading(uint64_t number, const Timeline& by) {
+  const auto it = reading_.find(number);
+  it->second.over = true;
+  accesses_.finish_matrix_read(it->second.begin, it->second.end, by);
+  if (--it->second.warps == 0) reading_.erase(it);
 }
 
 MBarrier* SharedMemory::barrier(uint32_t offset) {
@@ -78,7 +88,7 @@ const char* SharedMemory::init_barrier(uint32_t offset, uint32_t arrivals) {
   if (barrier(offset)) return "there is an mbarrier already";
   if (const char* wrong = check_write(offset, kBarrierBytes)) return wrong;
   mark(offset, kBarrierBytes, Barrier);
-  barriers_[offset] = {arrivals, arrivals, 0, 0};
+  barriers_[offset] = {arrivals, arrivals, 0, 0, {}};
   return nullptr;
 }
 

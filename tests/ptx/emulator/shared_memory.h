@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/ptx/emulator/races.h"
+
 namespace coda::ptx {
 
 struct MBarrier {
@@ -14,6 +16,7 @@ struct MBarrier {
   uint32_t pending = 0;
   int64_t bytes = 0;  ///< expected less those that have come
   uint32_t phase = 0;
+  Clock clock;  ///< what those know who have waited for it
 };
 
 class SharedMemory {
@@ -31,6 +34,9 @@ class SharedMemory {
   uint32_t size() const { return static_cast<uint32_t>(bytes_.size()); }
   uint8_t* data() { return bytes_.data(); }
 
+  AccessRecord& accesses() { return accesses_; }
+  const AccessRecord& accesses() const { return accesses_; }
+
   /// Each gives what is wrong, or null.
   const char* check_read(uint32_t offset, uint32_t bytes) const;
   /// By the async proxy, which may read what was never written: see all_written.
@@ -45,7 +51,8 @@ class SharedMemory {
 
   /// Memory that a multiplication in flight reads: a number to end it by.
   uint64_t begin_reading(uint32_t offset, uint32_t bytes);
-  void end_reading(uint64_t number) { reading_.erase(number); }
+  /// By a warp that has waited; with the first of its warpgroup the memory is free.
+  void end_reading(uint64_t number, const Timeline& by);
 
   /// Null where there is none.
   MBarrier* barrier(uint32_t offset);
@@ -61,7 +68,13 @@ class SharedMemory {
 
   std::vector<uint8_t> bytes_, states_;
   std::map<uint32_t, MBarrier> barriers_;
-  std::map<uint64_t, std::pair<uint32_t, uint32_t>> reading_;  ///< begin, end
+  struct Reading {
+    uint32_t begin, end;
+    bool over;
+    int warps;  ///< that have not yet waited
+  };
+  std::map<uint64_t, Reading> reading_;
+  AccessRecord accesses_;
   uint64_t next_reading_ = 1;
 };
 

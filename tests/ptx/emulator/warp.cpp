@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "tests/ptx/emulator/cluster.h"
@@ -45,6 +47,11 @@ Warp::Warp(Cta& cta, int index) : cta_(cta), kernel_(cta.kernel()), index_(index
   }
   const int threads = static_cast<int>(cta.launch().threads) - index * kLanes;
   if (threads < kLanes) alive_ = (1u << threads) - 1;
+  const size_t warps = (cta.launch().threads + kLanes - 1) / kLanes * kernel_.cluster;
+  time.clock.resize(warps + 1);
+  time.own = cta.rank() * static_cast<uint32_t>(warps / kernel_.cluster) + static_cast<uint32_t>(index);
+  time.clock[time.own] = 1;
+  if (const char* lines = std::getenv("CODA_EMULATED_TRACE")) std::sscanf(lines, "%d:%d", &trace_first_, &trace_last_);
   local.resize(kernel_.local_bytes * kLanes);
   local_defined.resize(local.size());
 }
@@ -67,7 +74,10 @@ void Warp::run(uint64_t most) {
         continue;
       }
     }
-    if (in.run(*this, in, mask) == Outcome::Next) {
+    const bool traced = in.line >= trace_first_ && in.line <= trace_last_;
+    const Outcome outcome = in.run(*this, in, mask);
+    if (traced) trace(in, mask);
+    if (outcome == Outcome::Next) {
       if (++pc_ >= next_other_) {
         settle();
         select();
@@ -201,6 +211,20 @@ void Warp::fault(const Instruction& in, uint32_t mask, const std::string& what) 
   const int lane = mask ? std::countr_zero(mask) : 0;
   throw Fault("PTX line " + std::to_string(in.line) + " (" + kernel_.opcodes[in.opcode] + "), kernel " + kernel_.name +
               ", CTA " + std::to_string(cta_.number()) + ", thread " + std::to_string(thread(lane)) + ": " + what);
+}
+
+void Warp::trace(const Instruction& in, uint32_t mask) const {
+  std::string text = "CTA " + std::to_string(cta_.number()) + " warp " + std::to_string(index_) + " line " +
+                     std::to_string(in.line) + " " + kernel_.opcodes[in.opcode] + " lanes " + lanes_text(mask) + ":";
+  const int bytes = kernel_.register_bytes_of[in.at[0].id == kNoRegister ? 0 : in.at[0].id];
+  for (int lane = 0; lane < kLanes && bytes > 0; ++lane) {
+    uint64_t value = 0;
+    std::memcpy(&value, registers_ + in.at[0].offset + lane * bytes, static_cast<size_t>(bytes));
+    char digits[24];
+    std::snprintf(digits, sizeof(digits), " %llx", static_cast<unsigned long long>(value));
+    if (mask >> lane & 1) text += digits;
+  }
+  std::fprintf(stderr, "%s\n", text.c_str());
 }
 
 std::string Warp::where() const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/ptx/emulator/code.h"
+#include "tests/ptx/emulator/races.h"
 
 namespace coda::ptx {
 
@@ -75,6 +76,7 @@ class Warp {
   };
   std::vector<Flight> uncommitted;
   std::vector<std::vector<Flight>> groups;
+  Timeline time;
   bool matrix_fence = false;  ///< wgmma.fence was executed since the last wait
   /// Shared memory written by generic stores since this warp's last fence.proxy.async: offset, bytes.
   std::vector<std::pair<uint32_t, uint32_t>> unfenced;
@@ -84,6 +86,7 @@ class Warp {
  private:
   void select();
   void settle();  ///< writes the running lanes' places down
+  void trace(const Instruction& in, uint32_t mask) const;
   void check_flight(const Instruction& in, uint32_t mask, Operand source) const;
 
   Cta& cta_;
@@ -95,6 +98,7 @@ class Warp {
   std::array<uint32_t, kLanes> places_{};
   std::array<Pause, kLanes> pauses_{};
   uint32_t alive_ = kAllLanes, paused_ = 0;
+  int trace_first_ = 0, trace_last_ = -1;  ///< lines of PTX: $CODA_EMULATED_TRACE=FIRST:LAST prints what they make
   uint32_t mask_ = 0, pc_ = 0, next_other_ = ~0u;
 };
 
