@@ -30,7 +30,10 @@ void run(const GpuCase& one, const std::string& target, Tally& tally) {
                        .inputs = one.inputs,
                        .target = target,
                        .bound = one.bound};
-  if (target != "host") options.schedule = one.schedule;
+  if (target != "host") {
+    options.schedule = one.schedule;
+    options.overrides = one.overrides;
+  }
   std::vector<BlockRun> runs = run_at_sizes(one.text, one.sizes, options);
   if (!runs[0].compiled && !options.schedule.empty()) {  // its tile doesn't fit
     options.schedule.clear();
@@ -48,6 +51,7 @@ void run(const GpuCase& one, const std::string& target, Tally& tally) {
       tally.refusals += one.name + ": " + run.message.substr(0, run.message.find('\n')) + "\n";
     if (run.compiled && !run.right && !is_empty) {
       tally.wrong += one.name + " (" + one.schedule + ")";
+      for (const auto& [name, value] : one.overrides) tally.wrong += " " + name + "=" + std::to_string(int(value));
       for (const auto& [name, value] : one.sizes[i]) tally.wrong += " " + name + "=" + std::to_string(value);
       tally.wrong += "\n" + one.text + run.message + "\n";
     }

@@ -4,6 +4,7 @@
 // CODA_GPU_ONLY names a part of the names of cases; CODA_GPU_PART=I/N takes every Nth case.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,10 @@ struct GpuCase {
   Bindings bound;               ///< symbols that the structure needs
   std::vector<Bindings> sizes;  ///< runs of the one compiled program
   std::vector<std::string> inputs;
-  std::string schedule;  ///< by its name or by overrides; empty: the compiler's choice
+  std::string schedule;  ///< by its name; empty: the compiler's choice
   std::string routine;
   double slack = 1;
+  std::map<std::string, double> overrides;  ///< of the schedule; a case that is refused for them is no failure
 };
 
 /// Runs all, several at once, prints a tally with what was wrong, and checks that nothing was.

@@ -3,11 +3,13 @@
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 
 #include "tests/cli/gpu_cases.h"
 #include "tests/codegen/random_kernel.h"
 #include "tests/codegen/random_rowwise.h"
 #include "tests/codegen/row_forms.h"
+#include "tests/codegen/sm90_programs.h"
 #include "tests/plan/random_block.h"
 
 namespace coda::testing {
@@ -67,6 +69,38 @@ TEST_CASE("random kernels without a product on a GPU", "[.gpu]") {
                      {kernel.sizes, aligned_sizes(kernel.sizes, {"H", "G"})},
                      {},
                      ""});
+  }
+  run_gpu_cases(cases);
+}
+
+TEST_CASE("random overrides of schedules on a GPU", "[.gpu]") {
+  auto [seed, count] = chosen_seeds(20001, 200);
+  const std::vector<test::Sm90Program> programs = test::sm90_programs();
+  std::vector<GpuCase> cases;
+  for (; count > 0; ++seed, --count) {
+    std::mt19937 random(seed);
+    const auto one_of = [&](std::initializer_list<double> values) { return values.begin()[random() % values.size()]; };
+    const test::Sm90Program& program = programs[random() % programs.size()];
+    const std::map<std::string, double> overrides = {
+        {"tile_m", one_of({16, 32, 64, 128})}, {"tile_n", one_of({16, 24, 32, 48, 64, 96, 128, 160, 192, 256})},
+        {"stages", one_of({2, 3, 4, 5})},      {"cluster", one_of({1, 1, 2})},
+        {"consumers", one_of({1, 2})},         {"group_m", one_of({1, 2, 3, 8})},
+        {"split", one_of({1, 1, 2, 3, 5})}};
+    Bindings bound = program.bound;
+    if (bound.contains("Hq")) bound = {{"Dh", 32}, {"Hq", 2}, {"Hkv", 1}};
+    Bindings sizes;
+    for (const std::string& symbol : open_symbols(program.text, bound)) {
+      sizes[symbol] = symbol == "B" || symbol == "H" ? 2 : 1 + static_cast<int64_t>(random() % 300);
+    }
+    cases.push_back({program.name + " of seed " + std::to_string(seed),
+                     program.text,
+                     bound,
+                     {sizes, aligned_sizes(sizes, {"B", "H"})},
+                     {},
+                     "",
+                     "",
+                     1,
+                     overrides});
   }
   run_gpu_cases(cases);
 }

@@ -62,6 +62,7 @@ Compiled compile_once(const std::string& text, const Bindings& bindings, const B
                          .text = text,
                          .routine = options.routine,
                          .bindings = bindings,
+                         .schedule = options.overrides,
                          .schedule_name = options.schedule,
                          .target = options.target};
   Compiled compiled;

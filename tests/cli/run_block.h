@@ -1,6 +1,7 @@
 // Compiles a program for the host, runs it on random inputs, and compares every element with the f64 reference.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,8 @@ struct BlockOptions {
   std::string routine = {};         ///< which of several
   std::vector<std::string> inputs;  ///< as for `codac run --input`: "x=normal(0, 2)"
   std::string target = "host", schedule = {};
-  Bindings bound = {};  ///< the only sizes to compile for; empty: all of them
+  std::map<std::string, double> overrides = {};  ///< of the schedule
+  Bindings bound = {};                           ///< the only sizes to compile for; empty: all of them
 };
 
 /// `dims`: of every symbol that facts don't give.

@@ -128,7 +128,8 @@ std::vector<RowwiseForm> rowwise_forms() {
        "kernel f(q: bf16[M, H, Dh], k: bf16[M, G, Dh], v: bf16[M, G, Dh], t: bf16[M, H*Dh + 2*G*Dh], c: f32[M, Dh/2],\n"
        "         r: f32[M]) -> (y: bf16[M, H*Dh + 2*G*Dh], s: f32[M]) {\n"
        "    let (a, b) = halves(q)\n    let (d, e) = halves(k)\n"
-       "    let z = concat(flatten(join_halves(a*c - b, b*c + a)), flatten(join_halves(d*c - e, e*c + d)), flatten(v))\n"
+       "    let z = concat(flatten(join_halves(a*c - b, b*c + a)), flatten(join_halves(d*c - e, e*c + d)), "
+       "flatten(v))\n"
        "    y = z * r\n    s = sum(z*t, over = H*Dh + 2*G*Dh)\n}\n",
        {{"Dh", 16}},
        {{"M", 11}, {"H", 6}, {"G", 2}},

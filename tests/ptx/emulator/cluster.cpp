@@ -1,6 +1,7 @@
 #include "tests/ptx/emulator/cluster.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "tests/ptx/emulator/addresses.h"
 #include "tests/ptx/emulator/fault.h"
@@ -9,7 +10,7 @@ namespace coda::ptx {
 namespace {
 
 constexpr int kBarriers = 16, kWarpgroupWarps = 4;
-constexpr uint64_t kQuantum = 4096;  // of a warp's instructions
+constexpr uint64_t kQuantum = 4096, kShortTurn = 64;  // of a warp's instructions
 
 }  // namespace
 
@@ -121,28 +122,39 @@ void Cta::release_warpgroup(Warp& but) {
 }
 
 Cluster::Cluster(LaunchState& launch, unsigned number) : launch_(launch), number_(number) {
+  if (const char* seed = std::getenv("CODA_EMULATED_SEED")) {
+    random_.emplace(static_cast<unsigned>(std::atoi(seed)) + 1000003 * number);
+  }
   for (unsigned rank = 0; rank < launch.kernel.cluster; ++rank) {
     ctas_.push_back(std::make_unique<Cta>(*this, number * launch.kernel.cluster + rank, rank));
   }
 }
 
+void Cluster::land(size_t copy) {
+  const std::function<void()> lands = std::move(copies_[copy]);
+  copies_.erase(copies_.begin() + static_cast<std::ptrdiff_t>(copy));
+  lands();
+}
+
 void Cluster::run() {
+  std::vector<Warp*> order;
+  for (const auto& cta : ctas_) {
+    for (const auto& warp : cta->warps()) order.push_back(warp.get());
+  }
   for (;;) {
+    if (random_) std::shuffle(order.begin(), order.end(), *random_);
     bool ran = false, all_finished = true;
-    for (const auto& cta : ctas_) {
-      for (const auto& warp : cta->warps()) {
-        all_finished &= warp->finished();
-        if (!warp->runnable()) continue;
-        warp->run(kQuantum);
-        ran = true;
-      }
+    for (Warp* warp : order) {
+      all_finished &= warp->finished();
+      if (!warp->runnable()) continue;
+      warp->run(random_ ? 1 + (*random_)() % kShortTurn : kQuantum);
+      ran = true;
     }
-    if (ran) continue;
+    const bool lands_early = random_ && !copies_.empty() && (*random_)() % 4 == 0;
+    if (ran && !lands_early) continue;
     if (all_finished) break;
     if (copies_.empty()) deadlock();
-    const std::function<void()> land = std::move(copies_.front());
-    copies_.pop_front();
-    land();
+    land(random_ ? (*random_)() % copies_.size() : 0);
   }
   if (!copies_.empty()) {
     throw Fault("kernel " + launch_.kernel.name + ", CTA " + std::to_string(ctas_[0]->number()) + ": it ends with " +

@@ -1,11 +1,14 @@
 // The CTAs of a cluster, which run together, and their scheduler. Copies land as late as can be: when no thread can go
-// on without one.
+// on without one. With a seed ($CODA_EMULATED_SEED) warps run in random order for random times, and copies land
+// whenever.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -91,6 +94,7 @@ class Cluster {
 
  private:
   void advance_cluster_barrier();
+  void land(size_t copy);
   [[noreturn]] void deadlock();
 
   LaunchState& launch_;
@@ -101,6 +105,7 @@ class Cluster {
   unsigned cluster_arrived_ = 0, exited_ = 0;
   Clock cluster_clock_;
   uint32_t landed_ = 0;
+  std::optional<std::minstd_rand> random_;
 };
 
 }  // namespace coda::ptx

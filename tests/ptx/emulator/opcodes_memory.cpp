@@ -1,5 +1,6 @@
 // ld and st in every space, of one or several values; prefetch.
 #include <algorithm>
+#include <cstdlib>
 
 #include "tests/ptx/emulator/access.h"
 #include "tests/ptx/emulator/lane_map.h"
@@ -80,12 +81,15 @@ Outcome store(Warp& w, const Instruction& in, uint32_t mask) {
   const uint32_t each = in.bytes, all = each * in.list_size;
   const uint32_t width = in.variant & kRegisterBytes;
   uint32_t known = kAllLanes;
+  // To find who stores what the host may not read: kernels do store undefined parts of partial sums.
+  static const bool strict = std::getenv("CODA_EMULATED_STRICT") != nullptr;
   for (uint32_t i = 0; i < in.list_size; ++i) {
     const Operand from = w.kernel().lists[in.list + i];
     Instruction source = in;
     source.at[1] = from;
     w.flow(source, {0, kNoRegister}, w.defined(from), mask, 1, 1);
     known &= w.defined(from);
+    if (strict && in.space == static_cast<uint8_t>(Space::Global)) w.need(in, from, mask, "what is stored");
   }
   for (int lane = 0; lane < kLanes; ++lane) {
     if (!(mask >> lane & 1)) continue;
