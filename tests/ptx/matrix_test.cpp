@@ -127,6 +127,22 @@ TEST_CASE("operands are read in every layout") {
   }
 }
 
+TEST_CASE("columns of an operand that was never written are NaN, the others right") {
+  const Layout& plain = kLayouts[0];
+  std::string text = multiply_text(plain, plain, "");
+  const std::string all = "setp.lt.u32 %p1, %r1, 4096";
+  text.replace(text.find(all), all.size(), "setp.lt.u32 %p1, %r1, 3072");  // A, and half of B
+  const Result result = run_on(text, memory_of(plain, plain));
+  INFO(result.wrong);
+  REQUIRE(result.wrong.empty());
+  for (int column = 0; column < kColumns; ++column) {
+    float found = 0, sum = 0;
+    std::memcpy(&found, &result.memory[static_cast<size_t>(4096 + 5 * 64 + column)], 4);
+    for (int k = 0; k < kDepth; ++k) sum += a_value(5, k) * b_value(column, k);
+    CHECK((column < kColumns / 2 ? found == sum : std::isnan(found)));
+  }
+}
+
 TEST_CASE("what is wrong around a multiplication is found out") {
   const Layout& plain = kLayouts[0];
   const auto says = [&](const std::string& between, bool fences, const char* what) {

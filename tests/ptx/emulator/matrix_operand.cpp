@@ -107,11 +107,6 @@ std::string read_operand(SharedMemory& shared, const std::vector<Warp*>& by, uin
           return std::string(wrong) + ", at " + std::to_string(at);
         }
       }
-      if (!shared.all_written(at, kUnit)) {
-        operand.unknown.resize(n);
-        if (!other_major) operand.unknown[o] = true;
-        for (uint32_t e = 0; other_major && e < per_unit; ++e) operand.unknown[c + e] = true;
-      }
       operand.begin = std::min(operand.begin, at);
       operand.end = std::max(operand.end, at + kUnit);
       for (uint32_t e = 0; e < per_unit && c + e < inner; ++e) {

@@ -18,7 +18,6 @@ struct MatrixOperand {
   std::vector<int32_t> integers;  ///< of S8 and U8 instead
   uint32_t begin = 0, end = 0;    ///< of shared memory it was read from
   bool finite = true;
-  std::vector<bool> unknown;  ///< rows of which something was never written; empty if there is none
 };
 
 /// An empty text, or what is wrong with what the descriptor says.

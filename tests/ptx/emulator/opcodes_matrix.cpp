@@ -93,18 +93,6 @@ void add_products(const std::vector<T>& a, const std::vector<T>& b, const Matrix
   }
 }
 
-/// Of a lane's sums: which are known, where rows of the operands are not.
-uint32_t known_lanes(int i, int first_row, const MatrixOperand& a, const MatrixOperand& b) {
-  uint32_t known = kAllLanes;
-  for (int lane = 0; lane < kLanes && !(a.unknown.empty() && b.unknown.empty()); ++lane) {
-    const Spot s = spot(lane, i);
-    const bool no_row = !a.unknown.empty() && a.unknown[static_cast<size_t>(first_row + s.row)];
-    const bool no_column = !b.unknown.empty() && b.unknown[static_cast<size_t>(s.column)];
-    if (no_row || no_column) known &= ~(1u << lane);
-  }
-  return known;
-}
-
 template <class T>
 void multiply_warp(Warp& w, const Instruction& in, const MatrixShape& shape, const MatrixOperand& a,
                    const MatrixOperand& b, std::vector<T> MatrixOperand::*values) {
@@ -116,7 +104,7 @@ void multiply_warp(Warp& w, const Instruction& in, const MatrixShape& shape, con
   std::vector<T> sums(static_cast<size_t>(kWarpRows * shape.columns));
   std::vector<uint32_t> known(in.list_size);
   for (uint32_t i = 0; i < in.list_size; ++i) {
-    known[i] = known_lanes(static_cast<int>(i), first_row, a, b);
+    known[i] = kAllLanes;
     if (!adds) continue;
     // What an earlier multiplication of the same registers will have written may be added to.
     known[i] &= defined_after_flight(w, list[i], i);

@@ -15,17 +15,12 @@ constexpr const char* kInFlight =
 }  // namespace
 
 void SharedMemory::resize(uint32_t bytes) {
-  bytes_.assign(bytes, 0xEE);
+  bytes_.assign(bytes, 0xFF);
   states_.assign(bytes, Undefined);
   accesses_.resize(bytes);
 }
 
 void SharedMemory::mark(uint32_t offset, uint32_t bytes, int state) { std::memset(&states_[offset], state, bytes); }
-
-bool SharedMemory::all_written(uint32_t offset, uint32_t bytes) const {
-  const auto begin = states_.begin() + offset;
-  return std::all_of(begin, begin + bytes, [](uint8_t state) { return (state & Written) != 0; });
-}
 
 const char* SharedMemory::check_read(uint32_t offset, uint32_t bytes) const {
   for (uint32_t i = offset; i < offset + bytes; ++i) {
