@@ -95,8 +95,8 @@ Sm90TileDemand sm90_tile_demand(const EpilogueProgram& epilogue);
 bool sm90_depth_major(const EpilogueProgram& epilogue, const GemmOperand& operand);
 /// Bytes of an element of the operands.
 int sm90_element_bytes(const EpilogueProgram& epilogue);
-/// How the depth is summed: `promote`, `split` and `tail` as the program's `schedule` clause says, else `promote` as the
-/// operands' type asks, if the schedule leaves it open.
+/// How the depth is summed: `promote`, `split` and `tail` as the program's `schedule` clause says, else `promote` as
+/// the operands' type asks, if the schedule leaves it open.
 void settle_depth(Sm90Schedule& schedule, const EpilogueProgram& epilogue);
 
 /// The schedule with tile_n lowered to the nearest width that fits the program; nothing if there is none.

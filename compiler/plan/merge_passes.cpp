@@ -6,6 +6,7 @@
 
 #include "compiler/epilogue/epilogue.h"
 #include "compiler/ir/remake.h"
+#include "compiler/plan/pass_work.h"
 #include "compiler/plan/report.h"
 #include "compiler/rewrite/algebra.h"
 #include "dsl/diagnostics.h"
@@ -17,6 +18,9 @@ namespace {
 struct Access {
   std::set<int> reads, writes;  // tensors
 };
+
+/// Of a GPU that does nothing else: some tens of instructions on each of its lanes.
+constexpr double kSecondsPerWalk = 1e-12;
 
 Access access_of(const PlanKernel& kernel) {
   Access access;
@@ -177,7 +181,15 @@ class Merging {
     if (!related) return false;
     PlanKernel both = Joined(one, two, wanted).take();
     both.program.name = block_.name;
-    if (!can_be_one(both.program)) return false;
+    const auto together = walk_of(both.program), alone = walk_of(one.program), other = walk_of(two.program);
+    if (!together) return false;
+    if (alone && other) {
+      // Of passes over other rows each, what both have in common may be few rows: no work for many processors.
+      if (together->rows < std::min(alone->rows, other->rows)) return false;
+      // What was a row's statistic may become a reduction within each element.
+      const double more = together->walks - alone->walks - other->walks;
+      if (more * kSecondsPerWalk > saved / machine_.bytes_per_second + machine_.seconds_per_launch) return false;
+    }
 
     both.bytes = one.bytes + two.bytes - saved;
     both.flops = one.flops + two.flops;
@@ -195,11 +207,16 @@ class Merging {
     return true;
   }
 
-  static bool can_be_one(const Program& program) {
+  struct Walk {
+    double rows, walks;  ///< rows of the pass; elements that it walks over within elements
+  };
+  /// Nothing if it can't be one pass.
+  std::optional<Walk> walk_of(const Program& program) const {
     SourceMap sources;
     Diagnostics quiet(sources);
     EpilogueProgram lowered;
-    return lower_to_epilogue(program, lowered, quiet);
+    if (!lower_to_epilogue(program, lowered, quiet)) return std::nullopt;
+    return Walk{sizes_.elements(lowered.rows), walks_within_elements(lowered, sizes_)};
   }
 
   /// Does the second read a statistic of another kernel than the first?
