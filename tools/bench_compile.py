@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long compiling for sm_90a takes, from source to PTX and to a cubin, without any cache. Needs no GPU.
 
-    tools/bench_compile.py --codac build/release/codac --examples          every program of examples/
+    tools/bench_compile.py --codac build/release/codac --examples          every program of examples/: percentiles and the slowest
     tools/bench_compile.py --codac build/release/codac [--cutlass FOLDER]  beside Triton and nvcc with CUTLASS
 
 The second is of one fused kernel, a linear layer with bias and tanh-GELU in bf16. Triton is timed if it can be imported; CUTLASS if --cutlass names its folder (the one that has include/cutlass) and nvcc
@@ -102,20 +102,21 @@ def report(name, runs):
 
 
 def compile_time(codac, arguments, output):
-    """Milliseconds in all, as codac says, and milliseconds of the whole process."""
+    """Milliseconds in all, as codac says, of the whole process, and of the processor, which says more where a machine is shared."""
     command = [codac, "build", *arguments, "--arch", "sm_90a", "--time-passes", "-o", str(output)]
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), processor_time()
     result = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"CODA_CACHE": "off"})
-    whole = 1000 * (time.perf_counter() - start)
+    whole, busy = 1000 * (time.perf_counter() - start), processor_time() - busy
     inside = [line.split()[0] for line in (result.stdout + result.stderr).splitlines() if line.endswith("in all")]
     if result.returncode != 0 or not inside:
         raise RuntimeError(result.stderr[-1500:])
-    return float(inside[0]), whole
+    return float(inside[0]), whole, busy
 
 
-def examples(codac, out):
+def examples(codac, out, ptx_only):
     """The programs of the tests' list, each with what its structure fixes."""
-    times = []
+    outputs = {"PTX": ["--emit", "ptx"]} if ptx_only else {"PTX": ["--emit", "ptx"], "cubin": []}
+    times = []  # (name, is a block, by output: (milliseconds, milliseconds of the processor))
     for line in (ROOT / "tests" / "codegen" / "examples.txt").read_text().splitlines():
         if not line.strip() or line.startswith("#"):
             continue
@@ -123,27 +124,27 @@ def examples(codac, out):
         dims = [word for part in fixed.split() if "=" in part for word in ("--dim", part)]
         program = [str(ROOT / "examples" / name), *dims]
         try:
-            ptx = compile_time(codac, [*program, "--emit", "ptx"], out / "x.ptx")[0]
-            cubin = compile_time(codac, program, out / "x.bin")[0]
+            took = {what: compile_time(codac, [*program, *how], out / "x.out") for what, how in outputs.items()}
         except RuntimeError as error:
             print(f"{name}: {str(error).splitlines()[0]}")
             continue
-        times.append((ptx, cubin, name, "block" in fixed))
-    for ptx, cubin, name, block in sorted(times, key=lambda entry: -entry[1])[:12]:
-        print(f"{ptx:8.0f} ms to PTX {cubin:8.0f} ms to cubin   {name}{' (a block)' if block else ''}")
-    for what, chosen in (("kernels", [t for t in times if not t[3]]), ("blocks", [t for t in times if t[3]])):
-        if len(chosen) < 2:
-            continue
-        for part in (0.5, 0.9):
+        times.append((name, "block" in fixed, {what: (t[0], t[2]) for what, t in took.items()}))
+    last = list(outputs)[-1]
+    for name, block, took in sorted(times, key=lambda entry: -entry[2][last][1])[:12]:
+        print("".join(f"{t[0]:8.0f} ms ({t[1]:6.0f} of the processor) to {what} " for what, t in took.items()), name, "(a block)" if block else "")
+    for group, chosen in (("kernels", [t for t in times if not t[1]]), ("blocks", [t for t in times if t[1]])):
+        for part in (0.5, 0.9) if len(chosen) > 1 else ():
             at = int(part * len(chosen))
-            print(f"{len(chosen)} {what}, {100 * part:.0f}th percentile: {sorted(t[0] for t in chosen)[at]:.0f} ms to PTX, "
-                  f"{sorted(t[1] for t in chosen)[at]:.0f} ms to cubin")
+            for what in outputs:
+                wall, busy = (sorted(t[2][what][i] for t in chosen)[at] for i in (0, 1))
+                print(f"{len(chosen)} {group}, {100 * part:.0f}th percentile to {what}: {wall:.0f} ms, {busy:.0f} ms of the processor")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--codac", required=True)
     parser.add_argument("--examples", action="store_true", help="every program of examples/, no peers")
+    parser.add_argument("--ptx-only", action="store_true", help="with --examples: without the assembler")
     parser.add_argument("--cutlass", help="folder of CUTLASS")
     parser.add_argument("--nvcc", default="/usr/local/cuda/bin/nvcc")
     parser.add_argument("--runs", type=int, default=3)
@@ -152,12 +153,11 @@ def main():
         out = pathlib.Path(folder)
 
         if options.examples:
-            return examples(options.codac, out)
+            return examples(options.codac, out, options.ptx_only)
 
         def coda(_):
-            busy = processor_time()
-            inside, whole = compile_time(options.codac, [str(PROGRAM)], out / "coda.bin")
-            return whole, str(inside), processor_time() - busy
+            inside, whole, busy = compile_time(options.codac, [str(PROGRAM)], out / "coda.bin")
+            return whole, str(inside), busy
 
         def triton(i):
             script = out / "peer.py"

@@ -11,6 +11,16 @@ Fraction plus(const Fraction& a, const Fraction& b) {
   return Fraction::of(a.numerator * b.denominator + b.numerator * a.denominator, a.denominator * b.denominator);
 }
 
+/// `a - b` if that is an integer whatever the symbols are. Asked for each element of a tile, so that the common answers
+/// need no arithmetic on polynomials.
+std::optional<int64_t> constant_difference(const Dim& a, const Dim& b) {
+  const auto x = a.constant(), y = b.constant();
+  int64_t difference = 0;
+  if (x && y) return __builtin_sub_overflow(*x, *y, &difference) ? std::nullopt : std::optional(difference);
+  if (x || y) return std::nullopt;
+  return a == b ? std::optional<int64_t>(0) : (a - b).constant();
+}
+
 int64_t floor_div(int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
 
 }  // namespace
@@ -174,41 +184,52 @@ Answer CoordSpace::inside(const Coord& coordinate, const Dim& low, const Dim& le
   if (known.low && constant_length && *known.low >= *constant_length) return Answer::No;
 
   // Largest value with symbolic bounds: length - 1 - maximum must be a constant that is not negative.
-  const auto no_more_than = [&](const Dim& maximum, const Dim& limit) {
-    const auto slack = (limit - maximum).constant();
-    return slack && *slack >= 0;
-  };
   if (!not_above) {
-    std::optional<Dim> maximum = shifted.symbolic() + Dim(shifted.constant());
+    Dim symbolic = shifted.symbolic();
+    int64_t constant = shifted.constant();
+    bool known_maximum = true;
     for (const auto& [variable, factor] : shifted.terms()) {
       const VarFacts& f = facts(variable);
-      if (factor.numerator < 0) {
-        if (!f.count && !f.bound) maximum.reset();
-      } else if (factor.denominator != 1) {
-        maximum.reset();
-      } else if (f.bound) {
-        if (maximum) *maximum = *maximum + (*f.bound - Dim(1)) * Dim(factor.numerator);
-      } else if (f.count) {
-        if (maximum) *maximum = *maximum + Dim((*f.count - 1) * factor.numerator);
-      } else {
-        maximum.reset();
+      if (factor.numerator < 0 ? !f.count && !f.bound : factor.denominator != 1 || (!f.count && !f.bound)) {
+        known_maximum = false;
+        break;
       }
-      if (!maximum) break;
+      if (factor.numerator < 0) continue;
+      if (f.bound) {
+        symbolic = symbolic + (*f.bound - Dim(1)) * Dim(factor.numerator);
+      } else {
+        int64_t most = 0;
+        known_maximum = known_maximum && !__builtin_mul_overflow(*f.count - 1, factor.numerator, &most) &&
+                        !__builtin_add_overflow(constant, most, &constant);
+      }
     }
-    not_above = maximum && no_more_than(*maximum + Dim(1), length);
+    const auto slack = known_maximum ? constant_difference(length, symbolic) : std::nullopt;
+    not_above = slack && *slack - constant >= 1;
   }
 
   // Assumptions on the same variables: assumed = shifted + difference, 0 <= assumed < extent.
   for (const Assumption& assumption : assumptions_) {
     if (not_below && not_above) break;
     if (assumption.coordinate.terms() != shifted.terms()) continue;
-    const auto difference = (assumption.coordinate - shifted).as_dim();
-    if (!difference) continue;
-    if (no_more_than(*difference, Dim(0))) not_below = true;
-    if (no_more_than(assumption.extent - *difference, length)) not_above = true;
+    const Coord& assumed = assumption.coordinate;
+    const auto symbolic_difference = constant_difference(assumed.symbolic(), shifted.symbolic());
+    if (!symbolic_difference) {
+      // Only together with the extents may it be a constant.
+      const Dim difference = assumed.symbolic() - shifted.symbolic() + Dim(assumed.constant() - shifted.constant());
+      const auto above = constant_difference(length, assumption.extent - difference);
+      not_above = not_above || (above && *above >= 0);
+      const auto beyond = constant_difference(Dim(0) - difference, length);
+      const auto before = constant_difference(difference, assumption.extent);
+      if ((beyond && *beyond >= 0) || (before && *before >= 0)) return Answer::No;
+      continue;
+    }
+    const int64_t difference = *symbolic_difference + assumed.constant() - shifted.constant();
+    const auto longer = constant_difference(length, assumption.extent);
+    not_below = not_below || difference <= 0;
+    not_above = not_above || (longer && *longer + difference >= 0);
     // Wholly above: shifted >= -difference >= length. Wholly below: shifted < extent - difference <= 0.
-    if (no_more_than(length, Dim(0) - *difference)) return Answer::No;
-    if (no_more_than(assumption.extent - *difference, Dim(0))) return Answer::No;
+    if (constant_length && *constant_length <= -difference) return Answer::No;
+    if (const auto extent = assumption.extent.constant(); extent && *extent <= difference) return Answer::No;
   }
   return not_below && not_above ? Answer::Yes : Answer::Unknown;
 }

@@ -381,7 +381,8 @@ std::optional<std::string> NvptxBuilder::to_ptx(const std::string& cpu, const st
     if (error) *error = *broken;
     return std::nullopt;
   }
-  return nvptx_to_ptx(*state_->module, cpu, features, error);
+  const NvptxCode code = state_->tensor_maps > 0 ? NvptxCode::StraightLine : NvptxCode::Loops;  // a product or not
+  return nvptx_to_ptx(*state_->module, cpu, features, code, error);
 }
 
 }  // namespace coda

@@ -16,13 +16,15 @@
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <mutex>
 
 namespace coda {
 namespace {
 
-std::unique_ptr<llvm::TargetMachine> make_machine(const std::string& cpu, const std::string& features) {
+std::unique_ptr<llvm::TargetMachine> make_machine(const std::string& cpu, const std::string& features, NvptxCode code) {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeNVPTXTargetInfo();
@@ -35,31 +37,35 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const std::string& cpu, const 
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target) return nullptr;
   llvm::TargetOptions options;
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, cpu, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+  const auto level = code == NvptxCode::Loops ? llvm::CodeGenOptLevel::Aggressive : llvm::CodeGenOptLevel::Default;
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, cpu, features, options, llvm::Reloc::PIC_, std::nullopt, level));
 }
 
-/// Leaves out a pass that takes half of the code generator's time in large epilogues.
+/// Leaves out what takes half of the code generator's time in straight-line code, where ptxas does it again.
 class WithoutSlowPasses : public llvm::OptPassGate {
  public:
   bool isEnabled() const override { return true; }
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
-    return pass != "Straight line strength reduction";
+    return std::find(std::begin(kSlow), std::end(kSlow), pass) == std::end(kSlow);
   }
+
+ private:
+  static constexpr llvm::StringLiteral kSlow[] = {"slsr", "nary-reassociate", "early-cse"};
 };
 
 }  // namespace
 
 void prepare_nvptx_module(llvm::Module& module, const std::string& cpu, const std::string& features) {
-  auto machine = make_machine(cpu, features);
+  auto machine = make_machine(cpu, features, NvptxCode::Loops);
   if (!machine) return;
   module.setTargetTriple(machine->getTargetTriple());
   module.setDataLayout(machine->createDataLayout());
 }
 
 std::optional<std::string> nvptx_to_ptx(llvm::Module& module, const std::string& cpu, const std::string& features,
-                                        std::string* error) {
-  auto machine = make_machine(cpu, features);
+                                        NvptxCode code, std::string* error) {
+  auto machine = make_machine(cpu, features, code);
   if (!machine) {
     if (error) *error = "this LLVM has no NVPTX target";
     return std::nullopt;
@@ -92,7 +98,7 @@ std::optional<std::string> nvptx_to_ptx(llvm::Module& module, const std::string&
   }
   WithoutSlowPasses gate;
   llvm::OptPassGate& usual = module.getContext().getOptPassGate();
-  module.getContext().setOptPassGate(gate);
+  if (code == NvptxCode::StraightLine) module.getContext().setOptPassGate(gate);
   codegen.run(module);
   module.getContext().setOptPassGate(usual);
   return std::string(text.str());
