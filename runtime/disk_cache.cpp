@@ -43,17 +43,16 @@ std::vector<uint8_t> encode(const CacheKey& key, std::span<const uint8_t> value)
   return bytes;
 }
 
-enum class Entry { Good, OtherKey, Corrupt };
-
-Entry decode(std::span<const uint8_t> bytes, const CacheKey& key, std::vector<uint8_t>& value) {
+/// False if it is corrupt; the key stays empty if it is of another version.
+bool decode(std::span<const uint8_t> bytes, std::string& key, std::vector<uint8_t>& value) {
   constexpr size_t kSumBytes = 16;
-  if (bytes.size() < kSumBytes) return Entry::Corrupt;
+  if (bytes.size() < kSumBytes) return false;
   const auto body = bytes.first(bytes.size() - kSumBytes);
   Hash128 sum;
   Reader tail(bytes.last(kSumBytes));
   tail.field(sum.high);
   tail.field(sum.low);
-  if (hash_bytes(body) != sum) return Entry::Corrupt;
+  if (hash_bytes(body) != sum) return false;
   Reader reader(body);
   uint64_t magic = 0;
   uint32_t version = 0;
@@ -62,8 +61,9 @@ Entry decode(std::span<const uint8_t> bytes, const CacheKey& key, std::vector<ui
   reader.field(version);
   reader.field(stored_key);
   reader.bytes(value);
-  if (!reader.ok() || !reader.at_end() || magic != kMagic) return Entry::Corrupt;
-  return version == kVersion && stored_key == key.bytes() ? Entry::Good : Entry::OtherKey;
+  if (!reader.ok() || !reader.at_end() || magic != kMagic) return false;
+  if (version == kVersion) key = std::move(stored_key);
+  return true;
 }
 
 /// Makes the folder and those above it, for this user alone.
@@ -115,6 +115,14 @@ std::vector<File> files_of(const std::string& folder) {
   return files;
 }
 
+/// Least recently used first.
+std::vector<File> by_use(std::vector<File> files) {
+  std::sort(files.begin(), files.end(), [](const File& a, const File& b) {
+    return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
+  });
+  return files;
+}
+
 }  // namespace
 
 void warn_once(std::string_view topic, const std::string& text) {
@@ -146,18 +154,19 @@ Expected<DiskCache> DiskCache::open_existing(const std::string& folder, int64_t 
 
 std::optional<std::vector<uint8_t>> DiskCache::find(const CacheKey& key) const {
   const std::string file = path(kEntries, key.name());
-  auto handle = FileHandle::open(file, O_RDONLY);
-  if (!handle) return std::nullopt;
+  uint64_t size = 0;
+  auto handle = open_regular(file, size);  // opening a FIFO would wait for its writer
+  if (!handle || size > static_cast<uint64_t>(kMaxEntryBytes)) return std::nullopt;
   struct stat info {};
-  if (::fstat(handle->get(), &info) != 0 || info.st_size > kMaxEntryBytes) return std::nullopt;
-  std::vector<uint8_t> bytes(static_cast<size_t>(info.st_size)), value;
-  const bool read = read_at(*handle, file, 0, bytes).ok();
-  const Entry entry = read ? decode(bytes, key, value) : Entry::Corrupt;
-  if (entry == Entry::Corrupt) {
+  if (::fstat(handle->get(), &info) != 0) return std::nullopt;
+  std::string stored;
+  std::vector<uint8_t> bytes(static_cast<size_t>(size)), value;
+  if (!read_at(*handle, file, 0, bytes).ok() || !decode(bytes, stored, value)) {
     warn_once("corrupt", "the cache entry '" + file + "' was corrupt and is made anew");
     ::unlink(file.c_str());
+    return std::nullopt;
   }
-  if (entry != Entry::Good) return std::nullopt;
+  if (stored != key.bytes()) return std::nullopt;
   if (is_far(info.st_mtim, kTouchSeconds)) ::futimens(handle->get(), nullptr);
   return value;
 }
@@ -193,11 +202,20 @@ DiskCache::Usage DiskCache::usage() const {
   return usage;
 }
 
+std::vector<DiskCache::Listed> DiskCache::list() const {
+  std::vector<Listed> entries;
+  for (const File& file : by_use(files_of(folder_ + "/" + kEntries))) {
+    Listed entry{file.path.substr(file.path.rfind('/') + 1), "", file.bytes, false};
+    std::vector<uint8_t> value;
+    auto bytes = read_file(file.path, static_cast<uint64_t>(kMaxEntryBytes));
+    entry.good = bytes && decode(*bytes, entry.key, value) && entry.file == CacheKey::name_of(entry.key);
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
 void DiskCache::trim(int64_t limit_bytes) const {
-  std::vector<File> files = files_of(folder_ + "/" + kEntries);
-  std::sort(files.begin(), files.end(), [](const File& a, const File& b) {
-    return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
-  });
+  const std::vector<File> files = by_use(files_of(folder_ + "/" + kEntries));
   int64_t total = 0;
   for (const File& file : files) total += file.bytes;
   for (const File& file : files) {

@@ -36,6 +36,13 @@ class DiskCache {
     int64_t entries = 0, bytes = 0;
   };
   Usage usage() const;
+  struct Listed {
+    std::string file, key;  ///< `key`: its bytes, empty of what is corrupt
+    int64_t bytes = 0;
+    bool good = false;  ///< length and checksum are right, and the key is the one that the file's name says
+  };
+  /// All entries, read and checked; least recently used first.
+  std::vector<Listed> list() const;
   /// Removes entries, least recently used first, until at most `limit_bytes` are left; 0 removes all.
   void trim(int64_t limit_bytes) const;
 

@@ -311,12 +311,25 @@ class Commands(unittest.TestCase):
         entries.chmod(0o700)
         (entries / "kept").write_text("x")
         where = {"HOME": str(home), "XDG_CACHE_HOME": ""}
-        self.expect(codac("cache", "--clear", CODA_CACHE_DIR=str(plain), **where), 4, "nothing was removed")
+        self.expect(codac("cache", "clear", CODA_CACHE_DIR=str(plain), **where), 4, "nothing was removed")
         self.assertTrue((entries / "kept").exists())
         self.expect(codac("cache", CODA_CACHE_DIR=str(unmade), **where), 0, "empty")
         self.assertFalse(unmade.parent.exists())
         self.expect(codac("cache", **where, CODA_CACHE_DIR=""), 0, "1 entries")
-        self.expect(codac("cache", "--clear", **where, CODA_CACHE_DIR=""), 0, "0 entries")
+        self.expect(codac("cache", "ls", **where, CODA_CACHE_DIR=""), 0, "kept", "corrupt", "1 entries")
+        self.expect(codac("cache", "verify", **where, CODA_CACHE_DIR=""), 3, "kept", "corrupt")
+        self.expect(codac("cache", "prune", "--to", "1", **where, CODA_CACHE_DIR=""), 0, "1 entries")
+        self.expect(codac("cache", "clear", **where, CODA_CACHE_DIR=""), 0, "0 entries")
+        self.expect(codac("cache", "verify", **where, CODA_CACHE_DIR=""), 0, "0 entries")
+        self.expect(codac("cache", "verify", CODA_CACHE_DIR=str(plain), **where), 4, "plain")
+        self.expect(codac("cache", "empty"), 2, "empty")
+        assembler = self.tmp / "ptxas"
+        assembler.write_text("#!/bin/sh\ncase $1 in --version) echo release 1;; *) while [ $# -gt 1 ]; do shift; done; echo code > $1;; esac\n")
+        assembler.chmod(0o755)
+        self.expect(codac("build", GEMM, "--arch", "sm_90a", "-o", self.tmp / "x", CODA_CACHE="on", CODA_PTXAS=str(assembler), **where,
+                          CODA_CACHE_DIR=""), 0)
+        self.expect(codac("cache", "ls", **where, CODA_CACHE_DIR=""), 0, "sm_90a gemm", "1 entries")
+        self.expect(codac("cache", "verify", **where, CODA_CACHE_DIR=""), 0, "1 entries")
 
     def test_explain_formats(self):
         block = SOURCE / "examples/llama_block.coda"

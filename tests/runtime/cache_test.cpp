@@ -273,3 +273,48 @@ TEST_CASE("a forked child has a cache of its own") {
           return in_child([&] { return !Cache::of_process() || Cache::of_process() == ours ? 2 : 0; });
         }) == 0);
 }
+
+TEST_CASE("entries are listed with their keys, and the bad ones are told") {
+  const ScratchFolder scratch;
+  const DiskCache cache = opened(scratch.path());
+  REQUIRE(cache.store(key_of("first"), value_of(1)).ok());
+  REQUIRE(cache.store(key_of("second"), value_of(2)).ok());
+  const std::string entries = scratch.path() + "/entries/";
+  std::ofstream(entries + "short") << "x";
+  // A good entry under the name of another key.
+  std::filesystem::copy(entries + key_of("first").name(), entries + key_of("third").name());
+  int good = 0, bad = 0;
+  for (const DiskCache::Listed& entry : cache.list()) {
+    ++(entry.good ? good : bad);
+    if (!entry.good) continue;
+    CHECK(entry.file == CacheKey::name_of(entry.key));
+    CHECK(CacheKey::find(entry.key, "kind") == "test");
+    CHECK_FALSE(CacheKey::find(entry.key, "ptx").empty());
+    CHECK(CacheKey::find(entry.key, "nothing").empty());
+  }
+  CHECK(good == 2);
+  CHECK(bad == 2);
+  for (const std::string& cut : {std::string("\1"), key_of("first").bytes().substr(0, 11), std::string(9, '\xff')}) {
+    CHECK(CacheKey::find(cut, "ptx").empty());
+  }
+}
+
+TEST_CASE("nothing waits for what is no file in the place of an entry") {
+  const ScratchFolder scratch;
+  const DiskCache cache = opened(scratch.path());
+  const std::string entry = scratch.path() + "/entries/" + key_of("a").name();
+  const auto check = [&] {
+    CHECK_FALSE(cache.find(key_of("a")));
+    CHECK(cache.list().size() <= 1);
+    CHECK(Cache(opened(scratch.path()))
+              .get_or_make(key_of("a"), []() -> Expected<Cache::Bytes> { return value_of(3); })
+              .ok());
+    std::filesystem::remove_all(entry);
+  };
+  REQUIRE(::mkfifo(entry.c_str(), 0600) == 0);  // to open it would wait for a writer
+  check();
+  std::filesystem::create_symlink("/dev/zero", entry);
+  check();
+  std::filesystem::create_directory(entry);
+  check();
+}

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "runtime/assemble.h"
+#include "runtime/options.h"
 #include "tools/codac/command.h"
 #include "tools/codac/compile_options.h"
 #include "tools/codac/environment.h"
@@ -14,21 +15,42 @@ namespace coda {
 namespace {
 
 struct CacheOptions {
+  std::string what = "show";
   int64_t megabytes = -1;
-  bool clear = false;
 };
 
-int cache(const CacheOptions& options) {
-  if (options.clear || options.megabytes >= 0) {
-    auto disk = existing_disk_cache();
-    if (!disk && disk.status().code() != Code::NotFound) {
-      return fail(kExitEnvironment, "nothing was removed: " + disk.status().message());
-    }
-    if (disk) disk->trim(options.clear ? 0 : options.megabytes << 20);
+/// What an entry is of: target and kernel, from its key.
+std::string title(const DiskCache::Listed& entry) {
+  const std::string_view ptx = CacheKey::find(entry.key, "ptx"), mark = ".entry ";
+  const size_t at = ptx.find(mark);
+  const std::string_view rest = at == ptx.npos ? std::string_view() : ptx.substr(at + mark.size());
+  return std::string(CacheKey::find(entry.key, "target")) + " " + std::string(rest.substr(0, rest.find('(')));
+}
+
+/// Lists all entries, or those that are corrupt.
+int list(const DiskCache& disk, bool corrupt_only) {
+  bool all_good = true;
+  for (const DiskCache::Listed& entry : disk.list()) {
+    all_good = all_good && entry.good;
+    if (corrupt_only && entry.good) continue;
+    std::printf("%s %8lld KiB  %s\n", entry.file.c_str(), static_cast<long long>((entry.bytes + 1023) / 1024),
+                entry.good ? title(entry).c_str() : "(corrupt, or of another version)");
   }
+  return all_good || !corrupt_only ? kExitOk : kExitWrong;
+}
+
+int cache(const CacheOptions& options) {
+  auto disk = existing_disk_cache();
+  const bool removes = options.what == "clear" || options.what == "prune";
+  if (!disk && disk.status().code() != Code::NotFound && options.what != "show") {
+    return fail(kExitEnvironment, (removes ? "nothing was removed: " : "") + disk.status().message());
+  }
+  int code = kExitOk;
+  if (disk && removes) disk->trim(options.what == "clear" ? 0 : options.megabytes << 20);
+  if (disk && (options.what == "ls" || options.what == "verify")) code = list(*disk, options.what == "verify");
   const std::string text = describe_cache();
   std::printf("%s\n", text.c_str());
-  return kExitOk;
+  return code;
 }
 
 }  // namespace
@@ -52,12 +74,19 @@ std::string describe_assembler() {
 }
 
 void add_cache(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("cache", "show or empty the folder of compiled kernels");
+  auto* command = app.add_subcommand("cache", "show, check or empty the folder of compiled kernels");
   auto options = std::make_shared<CacheOptions>();
-  command->add_option("--trim", options->megabytes, "remove entries, least recently used first, down to this many MiB")
+  command
+      ->add_option("what", options->what,
+                   "show (the default); ls: all entries, those used longest ago first; verify: those that are corrupt; "
+                   "prune: remove entries, those used longest ago first, down to a size; clear: remove all")
+      ->check(CLI::IsMember({"show", "ls", "verify", "prune", "clear"}));
+  command->add_option("--to", options->megabytes, "the size for prune in MiB; else what CODA_CACHE_MB says")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 30));
-  command->add_flag("--clear", options->clear, "remove all entries");
-  command->callback([options, &action] { action = [options] { return cache(*options); }; });
+  command->callback([options, &action] {
+    if (options->megabytes < 0) options->megabytes = option_number(Option::CacheMegabytes, int64_t{1} << 30);
+    action = [options] { return cache(*options); };
+  });
 }
 
 }  // namespace coda
