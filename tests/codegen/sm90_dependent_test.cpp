@@ -85,9 +85,11 @@ TEST_CASE("a dependent kernel copies constants alone before it has waited", "[de
     const auto epilogue = test::lower_text(program, report);
     INFO(program.name << "\n" << report);
     REQUIRE(epilogue);
-    for (const std::string& schedule : some_schedules(*epilogue)) {
+    const std::vector<std::string> schedules = some_schedules(*epilogue);
+    for (const std::string& schedule : schedules) {
       INFO(schedule);
       for (const int dependent : {1, 2}) {
+        if (dependent == 2 && schedule != schedules[0]) continue;
         // The first factor, then the second, is written by others.
         Sm90Options options{.schedule = schedule, .dependent = dependent};
         options.constant.assign(epilogue->program.params.size(), true);
