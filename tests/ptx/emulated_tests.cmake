@@ -1,4 +1,4 @@
-# Tests of GPU code on the emulated GPU: `emulated_*`. The usual ones are a part of what CODA_LONG_TESTS runs.
+# Tests of GPU code on the emulated GPU: `emulated_*`. The usual ones are a part of what CODA_LONG_EMULATION runs.
 function(coda_emulated_test name case)
   add_test(NAME emulated_${name} COMMAND test_cli "${case} on a GPU")
   set_tests_properties(emulated_${name} PROPERTIES ENVIRONMENT
@@ -9,7 +9,7 @@ add_test(NAME emulated_device COMMAND test_device)
 set_tests_properties(emulated_device PROPERTIES ENVIRONMENT
   "CODA_CUDA_DRIVER_PATH=$<TARGET_FILE:coda_emulated_cuda>;CODA_PTXAS=driver")
 coda_emulated_test(blocks "reductions of blocks of columns")
-if(CODA_LONG_TESTS)
+if(CODA_LONG_EMULATION)
   coda_emulated_test(examples "examples")
   coda_emulated_test(rowwise "kernels without a product")
   coda_emulated_test(row_forms "row forms")
