@@ -33,6 +33,7 @@ TEST_CASE("sm90: random kernels without a product have code", "[sm90][rowwise]")
     INFO(report);
     REQUIRE(epilogue);
     SourceMap sources;
+    sources.add("random.coda", kernel.text);  // what may be reported is in it
     Diagnostics diagnostics(sources);
     Sm90Options options;
     if (seed % 2 == 0) options.columns = kernel.columns;

@@ -34,6 +34,12 @@ std::vector<RowwiseForm> rowwise_forms() {
        {},
        {{"M", 40}, {"N", 70}},
        64},
+      {"a statistic of a statistic, which the values that are stored don't wait for",
+       "kernel f(x: bf16[M, N]) -> (y: bf16[M, N], v: f32[M]) {\n"
+       "    let d = x - mean(x, over = N)\n    y = 2*x\n    v = mean(d*d, over = N)\n}\n",
+       {},
+       {{"M", 40}, {"N", 70}},
+       64},
       {"softmax of columns",
        "kernel f(x: bf16[M, N]) -> (y: f32[M, N]) {\n    y = x - logsumexp(x, over = M)\n}\n",
        {},
