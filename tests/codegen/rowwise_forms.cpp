@@ -6,7 +6,7 @@ std::vector<RowwiseForm> rowwise_forms() {
   return {
       {"copy", "kernel f(x: bf16[M, N]) -> (y: bf16[M, N]) {\n    y = x\n}\n", {}, {{"M", 40}, {"N", 70}}},
       {"vector", "kernel f(x: f32[N], s: f32) -> (y: f16[N]) {\n    y = gelu(x) * s\n}\n", {}, {{"N", 70}}, 64},
-      {"nothing but a scalar", "kernel f(s: f32) -> (y: f32) {\n    y = 2*s + 1\n}\n", {}, {{"M", 1}}},
+      {"nothing but a scalar", "kernel f(s: f32) -> (y: f32) {\n    y = 2*s + 1\n}\n", {}, {}},
       {"broadcast",
        "kernel f(r: f32[M], c: bf16[N]) -> (y: f32[M, N], z: f32[M]) {\n    y = r + c\n    z = r*r\n}\n",
        {},
@@ -34,7 +34,7 @@ std::vector<RowwiseForm> rowwise_forms() {
        {},
        {{"M", 40}, {"N", 70}},
        64},
-      {"a statistic of a statistic, which the values that are stored don't wait for",
+      {"a statistic of a statistic beside a copy",
        "kernel f(x: bf16[M, N]) -> (y: bf16[M, N], v: f32[M]) {\n"
        "    let d = x - mean(x, over = N)\n    y = 2*x\n    v = mean(d*d, over = N)\n}\n",
        {},
