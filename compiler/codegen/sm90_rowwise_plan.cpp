@@ -112,8 +112,8 @@ std::vector<int64_t> known_columns(const EpilogueProgram& epilogue, std::optiona
   return columns;
 }
 
-/// Does a value that is stored or reduced wait for a statistic of its own row? In-place updates count as if: a statistic
-/// may be of what was there before.
+/// Does a value that is stored or reduced wait for a statistic of its own row? In-place updates count as if: a
+/// statistic may be of what was there before.
 bool waits_for_statistics(const EpilogueProgram& epilogue) {
   const Program& program = epilogue.program;
   std::set<NodeId> statistics, seen;
