@@ -6,19 +6,12 @@
 
 #include "tests/ptx/emulator/lane_map.h"
 #include "tests/ptx/emulator/number_formats.h"
+#include "tests/ptx/emulator/number_types.h"
 #include "tests/ptx/emulator/opcodes.h"
 
 namespace coda::ptx {
 namespace {
 
-using u16 = uint16_t;
-using s16 = int16_t;
-using u32 = uint32_t;
-using s32 = int32_t;
-using u64 = uint64_t;
-using s64 = int64_t;
-using f32 = float;
-using f64 = double;
 __extension__ using u128 = unsigned __int128;
 __extension__ using s128 = __int128;
 

@@ -5,21 +5,11 @@
 
 #include "tests/ptx/emulator/lane_map.h"
 #include "tests/ptx/emulator/number_formats.h"
+#include "tests/ptx/emulator/number_types.h"
 #include "tests/ptx/emulator/opcodes.h"
 
 namespace coda::ptx {
 namespace {
-
-using u8 = uint8_t;
-using s8 = int8_t;
-using u16 = uint16_t;
-using s16 = int16_t;
-using u32 = uint32_t;
-using s32 = int32_t;
-using u64 = uint64_t;
-using s64 = int64_t;
-using f32 = float;
-using f64 = double;
 
 /// Of 8-bit numbers, which lie in 16-bit registers, only the low byte counts.
 template <class D, class S>

@@ -2,16 +2,11 @@
 #include <bit>
 
 #include "tests/ptx/emulator/lane_map.h"
+#include "tests/ptx/emulator/number_types.h"
 #include "tests/ptx/emulator/opcodes.h"
 
 namespace coda::ptx {
 namespace {
-
-using u16 = uint16_t;
-using u32 = uint32_t;
-using s32 = int32_t;
-using u64 = uint64_t;
-using s64 = int64_t;
 
 struct And {
   template <class T>
