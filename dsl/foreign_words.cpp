@@ -123,6 +123,20 @@ constexpr Word kTypes[] = {{"float16", "f16"},
                            {"uint8", "u8"},
                            {"byte", "u8"}};
 
+constexpr std::string_view kLast = "leave it out: it works along the last dimension";
+constexpr std::string_view kKeep = "leave it out: what lacks a dimension is broadcast over it by name";
+constexpr Word kArguments[] = {
+    {"dim", kLast},
+    {"axis", kLast},
+    {"keepdim", kKeep},
+    {"keepdims", kKeep},
+    {"approximate", "write `gelu_tanh(x)` for the form with tanh, `gelu(x)` for the exact one"},
+    {"negative_slope", "write it as `slope`"},
+    {"dtype", "cast by the type's name, as `f32(x)`; inside a program values are f32"},
+    {"out", "store a result as `y = …`"},
+    {"weight", "give the gain by its place, as `rmsnorm(x, gain)`"},
+    {"inplace", "leave it out: a value never changes; `inout` parameters are updated in place"}};
+
 constexpr std::string_view kModules[] = {"torch", "np", "numpy", "jnp", "jax", "tl", "triton", "nn", "F", "math"};
 
 template <size_t N>
@@ -136,6 +150,7 @@ std::string_view find(const Word (&table)[N], std::string_view word) {
 
 std::string_view instead_of_statement(std::string_view word) { return find(kStatements, word); }
 std::string_view instead_of_function(std::string_view name) { return find(kFunctions, name); }
+std::string_view instead_of_argument(std::string_view keyword) { return find(kArguments, keyword); }
 std::string_view instead_of_type(std::string_view name) { return find(kTypes, name); }
 
 bool is_foreign_module(std::string_view name) {

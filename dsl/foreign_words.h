@@ -12,6 +12,8 @@ std::string_view instead_of_statement(std::string_view word);
 std::string_view instead_of_function(std::string_view name);
 /// The element type that `float16` or `half` means; "" for any other name.
 std::string_view instead_of_type(std::string_view name);
+/// The same of a function's argument by its name.
+std::string_view instead_of_argument(std::string_view keyword);
 /// A module whose functions are called by a prefix, as `torch`.
 bool is_foreign_module(std::string_view name);
 

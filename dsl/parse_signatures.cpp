@@ -54,7 +54,10 @@ std::optional<std::vector<Parameter>> Parser::parse_outputs() {
   const Token open = peek();
   if (at(TokenKind::Name)) {
     const uint32_t begin = peek().span.begin;
-    if (const auto type = parse_type()) report(DiagId::E0140, type->span, {std::string(sources_.text(from(begin)))});
+    if (!parse_type()) return std::nullopt;
+    const bool named = take_if(":");
+    if (named && !parse_type()) return std::nullopt;
+    report(DiagId::E0140, from(begin), {(named ? "" : "y: ") + std::string(sources_.text(from(begin)))});
     return std::nullopt;
   }
   if (!expect("(")) return std::nullopt;

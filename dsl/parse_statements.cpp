@@ -56,6 +56,10 @@ std::optional<Let> Parser::parse_let() {
     auto name = expect_name("a name");
     if (!name) return std::nullopt;
     let.names.push_back(std::move(*name));
+    if (at(",")) {
+      unexpected("`=`").way_out = "put the names of parts in parentheses, as `let (a, b) = halves(z)`";
+      return std::nullopt;
+    }
     if (take_if(":")) {
       let.type = parse_type();
       if (!let.type) return std::nullopt;

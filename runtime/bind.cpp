@@ -34,6 +34,15 @@ Status out_of_range(const std::string& name, const TensorView& view) {
       name, "shape " + to_text(view.shape) + " with strides " + to_text(view.strides) + " exceeds the address space");
 }
 
+/// The view of all memory that a parameter's layout takes.
+TensorView with_padding(const ParamSpec& spec, const TensorView& view) {
+  const ParamLayoutInfo* layout = find_layout(spec.layout);
+  if (layout == nullptr || view.shape.size() != 2 || element_count(view.shape).value_or(0) == 0) return view;
+  TensorView whole = view;
+  whole.shape = {padded(view.shape[0], layout->rows), padded(view.shape[1], layout->columns)};
+  return whole;
+}
+
 }  // namespace
 
 Status argument_error(const std::string& name, const std::string& text) {
@@ -63,7 +72,7 @@ Status LaunchPlan::rebind(std::span<const Argument> arguments, Binding& binding)
     const auto* view = std::get_if<TensorView>(&arguments[i]);
     if (!view || binding.ranges[i].begin == binding.ranges[i].end) continue;
     if (Status status = check_address(static_cast<int>(i), *view); !status.ok()) return status;
-    const auto range = address_range(*view);
+    const auto range = address_range(with_padding(image_->params[i], *view));
     if (!range) return out_of_range(image_->params[i].name, *view);
     binding.ranges[i] = *range;
   }
@@ -96,7 +105,7 @@ Status LaunchPlan::check_tensor(int param, const Argument& argument, int device,
   if (view->device != device) {
     return argument_error(spec.name, "it is in " + place(view->device) + ", expected in " + place(device));
   }
-  const auto range = element_count(view->shape) ? address_range(*view) : std::nullopt;
+  const auto range = element_count(view->shape) ? address_range(with_padding(spec, *view)) : std::nullopt;
   if (!range) return out_of_range(spec.name, *view);
   binding.ranges[param] = *range;
   if (range->begin == range->end) return {};
@@ -122,6 +131,14 @@ Status LaunchPlan::check_layout(int param, const TensorView& view) const {
       return argument_error(spec.name, "axis " + std::to_string(axis) + " has the negative stride " +
                                            std::to_string(view.strides[axis]) + "; copy the tensor");
     }
+  }
+  if (const ParamLayoutInfo* layout = find_layout(spec.layout)) {
+    const int64_t least = padded(view.shape[1], layout->columns);
+    if (view.strides[1] == 1 && view.strides[0] >= least && view.strides[0] % layout->columns == 0) return {};
+    return argument_error(spec.name, "its layout is " + std::string(layout->name) + ", and its strides are " +
+                                         to_text(view.strides) + ", expected [" + std::to_string(least) +
+                                         ", 1]: the matrix is padded to whole blocks of " +
+                                         std::to_string(layout->rows) + " x " + std::to_string(layout->columns));
   }
   const int last = view.shape.size() - 1;
   if (last >= 0 && view.shape[last] > 1 && view.strides[last] != 1 && !any_last_stride_[param]) {
@@ -240,7 +257,8 @@ Status LaunchPlan::check_overlap(std::span<const Argument> arguments, const Bind
     for (size_t j = 0; j < params.size(); ++j) {
       const bool pair_done = params[j].is_output() && j <= i;
       if (pair_done || !binding.ranges[i].overlaps(binding.ranges[j])) continue;
-      if (rows_are_apart(std::get<TensorView>(arguments[i]), std::get<TensorView>(arguments[j]))) continue;
+      const bool plain = params[i].layout == ParamLayout::RowMajor && params[j].layout == ParamLayout::RowMajor;
+      if (plain && rows_are_apart(std::get<TensorView>(arguments[i]), std::get<TensorView>(arguments[j]))) continue;
       return argument_error(params[i].name, "it is written, but shares memory with argument " + quoted(params[j].name));
     }
   }

@@ -27,6 +27,10 @@ struct HostOperand {
   int64_t depth_stride, depth_run;
   int64_t depth_axes, depth_extents[kHostMaxAxes], depth_strides[kHostMaxAxes];  ///< all of them, outermost first
   int64_t batch_axes, batch_extents[kHostMaxAxes], batch_strides[kHostMaxAxes];  ///< likewise, of the batch number
+  /// If index_axes > 0 the outer coordinate is the number of a whole number stored there, which says where along the
+  /// only axis the element lies; elsewhere than on the axis are zeros.
+  int64_t index_address, index_dtype;
+  int64_t index_axes, index_extents[kHostMaxAxes], index_strides[kHostMaxAxes];
 };
 
 /// One of the products that are summed, in order: the sum so far is multiplied by `scale`, then comes the next.

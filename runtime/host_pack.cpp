@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "runtime/format/dtype.h"
 
@@ -129,8 +130,16 @@ int64_t depth_offset(const HostOperand& operand, int64_t depth) {
   return offset_of(depth, operand.depth_axes, operand.depth_extents, operand.depth_strides);
 }
 
-/// Element offset of an outer coordinate at depth 0.
+/// Element offset of an outer coordinate at depth 0; kNowhere for a gathered one that lies nowhere.
+constexpr int64_t kNowhere = std::numeric_limits<int64_t>::min();
 int64_t outer_offset(const HostOperand& operand, int64_t coordinate) {
+  if (operand.index_axes > 0) {
+    const int64_t at = offset_of(coordinate, operand.index_axes, operand.index_extents, operand.index_strides);
+    const double place =
+        load_element(reinterpret_cast<const void*>(operand.index_address), static_cast<DType>(operand.index_dtype), at);
+    const bool inside = place >= 0 && place < static_cast<double>(operand.extents[0]);
+    return inside ? static_cast<int64_t>(place) * operand.strides[0] : kNowhere;
+  }
   return offset_of(coordinate, operand.axes, operand.extents, operand.strides);
 }
 
@@ -151,7 +160,7 @@ void host_pack(const HostOperand& operand, int64_t first, int64_t count, int64_t
   for (int64_t panel = 0; panel < count; panel += width, out += length * width) {
     const int used = static_cast<int>(std::min<int64_t>(width, count - panel));
     int64_t offsets[kMaxWidth];
-    bool neighbours = true;
+    bool neighbours = operand.index_axes == 0;
     for (int i = 0; i < used; ++i) {
       offsets[i] = outer_offset(operand, first + panel + i);
       neighbours = neighbours && offsets[i] == offsets[0] + i;
@@ -167,7 +176,13 @@ void host_pack(const HostOperand& operand, int64_t first, int64_t count, int64_t
       chunk = std::min(kChunk, length - start);
       if (operand.depth_axes > 1) chunk = std::min(chunk, operand.depth_run - (depth + start) % operand.depth_run);
       const int64_t from = depth_offset(operand, depth + start);
-      for (int i = 0; i < used; ++i) get(base, offsets[i] + from, operand.depth_stride, chunk, rows + i * kChunk);
+      for (int i = 0; i < used; ++i) {
+        if (offsets[i] == kNowhere) {
+          std::fill_n(rows + i * kChunk, chunk, 0.0f);
+        } else {
+          get(base, offsets[i] + from, operand.depth_stride, chunk, rows + i * kChunk);
+        }
+      }
       transpose(rows, used, chunk, width, out + start * width);
     }
   }

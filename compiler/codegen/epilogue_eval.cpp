@@ -145,8 +145,13 @@ Answer EpilogueEvaluator::digits(const Coord& coordinate, std::span<const Digit>
   return answer;
 }
 
-void EpilogueEvaluator::bind_rows(const Coord& row, Env& env) {
-  const std::vector<NamedDim>& dims = epilogue_.rows;
+void EpilogueEvaluator::bind_rows(const Coord& row, Env& env) { bind_rows(epilogue_.rows, row, env); }
+
+void EpilogueEvaluator::bind_group(const Coord& group, Env& env) {
+  bind_rows({epilogue_.rows.begin(), epilogue_.rows.begin() + epilogue_.kept}, group, env);
+}
+
+void EpilogueEvaluator::bind_rows(const std::vector<NamedDim>& dims, const Coord& row, Env& env) {
   BoundRow bound{std::vector<Coord>(dims.size()), row};
   Coord rest = row;
   for (size_t i = dims.size(); i-- > 0;) {
@@ -161,9 +166,15 @@ void EpilogueEvaluator::bind_rows(const Coord& row, Env& env) {
   rows_.push_back(std::move(bound));
 }
 
-Coord EpilogueEvaluator::row_of(const Env& env) {
+Coord EpilogueEvaluator::row_of(const Env& env) { return row_of(epilogue_.rows, env); }
+
+Coord EpilogueEvaluator::group_of(const Env& env) {
+  return row_of({epilogue_.rows.begin(), epilogue_.rows.begin() + epilogue_.kept}, env);
+}
+
+Coord EpilogueEvaluator::row_of(const std::vector<NamedDim>& dims, const Env& env) {
   std::vector<Coord> digits;
-  for (const NamedDim& dim : epilogue_.rows) {
+  for (const NamedDim& dim : dims) {
     const Coord* coordinate = env.find(dim.name);
     if (!coordinate) {
       fail("no coordinate for row dimension '" + dim.name + "'");
@@ -176,7 +187,7 @@ Coord EpilogueEvaluator::row_of(const Env& env) {
   }
   Coord row;
   for (size_t i = 0; i < digits.size(); ++i) {
-    const Dim& extent = epilogue_.rows[i].extent;
+    const Dim& extent = dims[i].extent;
     const auto scaled = row.times(extent);
     row = (scaled ? *scaled : bind(emitter_.int_mul(value_of(row), hooks_.extent(extent)))) + digits[i];
   }

@@ -64,6 +64,9 @@ class EpilogueEvaluator {
   void bind_rows(const Coord& row, Env& env);
   /// The row number of an environment that has all row dimensions.
   Coord row_of(const Env& env);
+  /// The same of the rows that statistics keep; the number is 0 if they keep none.
+  void bind_group(const Coord& group, Env& env);
+  Coord group_of(const Env& env);
   /// Sets the column dimensions of `env` for column `column` of a region. Yes: set. No: the coordinate is skipped.
   /// Unknown: set, and `predicate` says (together with what it was) when the coordinate has such digits.
   Answer bind_columns(const ColumnSpace& columns, const Coord& column, Env& env, Val& predicate);
@@ -97,6 +100,8 @@ class EpilogueEvaluator {
   void fail(std::string reason);
 
  private:
+  void bind_rows(const std::vector<NamedDim>& dims, const Coord& row, Env& env);
+  Coord row_of(const std::vector<NamedDim>& dims, const Env& env);
   struct Key {
     NodeId node;
     void* predicate;

@@ -125,7 +125,7 @@ void plan_workspaces(const EpilogueProgram& epilogue, KernelImage& image, HostLa
                          .tile_bytes = bytes};
       // Of a batch each product has a ragged tile of its own.
       if (epilogue.batch > 0) spec.rows = spec.rows + epilogue.batches() * Dim(spec.tile_rows);
-      if (statistic.scope == StatScope::Column) spec.bytes = spec.columns * Dim(bytes);
+      if (statistic.scope == StatScope::Column) spec.bytes = epilogue.kept_groups() * spec.columns * Dim(bytes);
       // Rows are swept and their state is written even where they have no columns.
       if (epilogue.is_rowwise() && statistic.scope == StatScope::All) {
         spec.columns = Dim(1);

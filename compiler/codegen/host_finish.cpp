@@ -76,12 +76,27 @@ void HostFinish::emit_rows() {
   }
 }
 
+void HostFinish::for_each_group(const std::function<void(const Group&)>& body) {
+  if (epilogue_.kept == 0) return body({Coord(0), {}, emitter().root()});
+  const Dim groups = epilogue_.kept_groups();
+  for_each(emitter().root(), number(0), value_of(extent(groups)), {.name = "group", .bound = groups},
+           [&](const Coord& number, Scope* scope) {
+             Group group{number, {}, scope};
+             evaluator().bind_group(number, group.env);
+             body(group);
+           });
+}
+
 void HostFinish::emit_rest() {
+  for_each_group([&](const Group& group) { emit_rest(group); });
+}
+
+void HostFinish::emit_rest(const Group& group) {
   for (size_t s = 0; s < epilogue_.statistics.size(); ++s) {
     const Statistic& statistic = epilogue_.statistics[s];
     if (statistic.scope != StatScope::Column) continue;
     for (size_t p = 0; p < statistic.parts.size(); ++p) {
-      emit_columns(statistic, statistic.parts[p], workspace(module_.layout.buffers[s][p]));
+      emit_columns(group, statistic, statistic.parts[p], workspace(module_.layout.buffers[s][p]));
     }
   }
   for (const FinishStore* store : stores_of(StatScope::Column)) {
@@ -89,14 +104,14 @@ void HostFinish::emit_rest() {
     for (const ColumnDigit& digit : store->columns.digits) {
       walks.push_back({digit.dim.name, digit.extent, digit.offset});
     }
-    emit_store(*store, walks, emitter().root(), {});
+    emit_store(*store, walks, group.scope, group.env);
   }
   for (const FinishStore* store : stores_of(StatScope::All)) {
     std::vector<Walk> walks;
     for (const NamedDim& dim : epilogue_.program.graph[store->value].dims) {
-      walks.push_back({dim.name, dim.extent, Dim(0)});
+      if (group.env.find(dim.name) == nullptr) walks.push_back({dim.name, dim.extent, Dim(0)});
     }
-    emit_store(*store, walks, emitter().root(), {});
+    emit_store(*store, walks, group.scope, group.env);
   }
 }
 
@@ -113,29 +128,37 @@ void HostFinish::combine_tiles(HostState& state, const Reduction& reduction, Sco
   });
 }
 
-void HostFinish::emit_columns(const Statistic& statistic, const Statistic::Part& part, Value* buffer) {
+void HostFinish::emit_columns(const Group& group, const Statistic& statistic, const Statistic::Part& part,
+                              Value* buffer) {
   const Reduction& reduction = *statistic.reduction;
   Value* columns = value_of(extent(epilogue_.regions[part.region].extent));
-  Value* tiles = value_of(row_tiles());
+  Value* tiles = value_of(tiles_of_group());
+  const Coord first = first_tile(group.number) + Coord::of(epilogue_.kept_groups());
   HostState state(emitter(), reduction, module_.lanes);
-  for_lanes(emitter().root(), number(0), columns, {.name = "c"}, [&](const Coord& c, Scope* scope, unsigned lanes) {
+  for_lanes(group.scope, number(0), columns, {.name = "c"}, [&](const Coord& c, Scope* scope, unsigned lanes) {
     state.reset(scope);
     combine_tiles(state, reduction, scope, lanes, buffer, tiles,
                   [&](const Coord& tile, int w) -> std::vector<ArrayAxis> {
-                    return {{c}, {(tile + Coord(1)) * reduction.state_size + Coord(w), columns}};
+                    return {{c}, {(tile + first) * reduction.state_size + Coord(w), columns}};
                   });
     const StateWords total = state.read(scope, lanes);
     for (int w = 0; w < reduction.state_size; ++w) {
-      memory_->store(scope, buffer, {{c}, {Coord(w), columns}}, value_of(total.word[w]));
+      memory_->store(scope, buffer, {{c}, {group.number * reduction.state_size + Coord(w), columns}},
+                     value_of(total.word[w]));
     }
   });
 }
 
-/// Tiles of rows, of which none reaches into two batches.
-Val HostFinish::row_tiles() {
+/// Tiles of the rows of one group. Of a batch none reaches into two products.
+Val HostFinish::tiles_of_group() {
   if (epilogue_.batch == 0) return tile_count(emitter(), extent(module_.layout.rows), module_.layout.tile_rows);
   const Val in_batch = tile_count(emitter(), extent(epilogue_.rows_in_batch()), module_.layout.tile_rows);
-  return emitter().int_mul(extent(epilogue_.batches()), in_batch);
+  return emitter().int_mul(extent(epilogue_.batches_in_group()), in_batch);
+}
+
+Coord HostFinish::first_tile(const Coord& group) {
+  if (epilogue_.kept == 0) return Coord(0);
+  return evaluator().bind(emitter().int_mul(evaluator().value_of(group), tiles_of_group()));
 }
 
 StateWords HostFinish::row_total(const Statistic& statistic, int index, const Coord& row) {
@@ -158,26 +181,36 @@ StateWords HostFinish::row_total(const Statistic& statistic, int index, const Co
   return state.read(scope, lanes);
 }
 
-StateWords HostFinish::whole_total(const Statistic& statistic, int index) {
+StateWords HostFinish::whole_total(const Statistic& statistic, int index, const Env& env) {
   const Reduction& reduction = *statistic.reduction;
-  Scope* root = emitter().root();
+  const Coord group = evaluator().group_of(env);
+  Env of_group;
+  of_group.set("group", group);
+  Scope* scope;
+  lanes_in(of_group, {}, scope);
   HostState state(emitter(), reduction, 1);
-  state.reset(root);
+  state.reset(scope);
+  const Coord first_row_tile = first_tile(group);
   for (size_t p = 0; p < statistic.parts.size(); ++p) {
     const int region = statistic.parts[p].region;
     const Val tiles = tile_count(emitter(), extent(epilogue_.regions[region].extent), module_.layout.widths[region]);
-    combine_tiles(
-        state, reduction, root, 1, workspace(module_.layout.buffers[index][p]),
-        value_of(emitter().int_mul(row_tiles(), tiles)),
-        [&](const Coord& tile, int w) -> std::vector<ArrayAxis> { return {{tile * reduction.state_size + Coord(w)}}; });
+    const Coord first = epilogue_.kept == 0
+                            ? Coord(0)
+                            : evaluator().bind(emitter().int_mul(evaluator().value_of(first_row_tile), tiles));
+    combine_tiles(state, reduction, scope, 1, workspace(module_.layout.buffers[index][p]),
+                  value_of(emitter().int_mul(tiles_of_group(), tiles)),
+                  [&](const Coord& tile, int w) -> std::vector<ArrayAxis> {
+                    return {{(tile + first) * reduction.state_size + Coord(w)}};
+                  });
   }
-  return state.read(root, 1);
+  return state.read(scope, 1);
 }
 
 StateWords HostFinish::column_total(const Statistic& statistic, int index, const Env& env, Val predicate) {
   const Reduction& reduction = *statistic.reduction;
   StateWords total;
   for (int w = 0; w < reduction.state_size; ++w) total.word[w] = emitter().real(reduction.identity[w]);
+  const Coord group = evaluator().group_of(env);
   for (size_t p = 0; p < statistic.parts.size(); ++p) {
     const Statistic::Part& part = statistic.parts[p];
     Coord column(part.columns.phase);
@@ -202,7 +235,8 @@ StateWords HostFinish::column_total(const Statistic& statistic, int index, const
     Value* columns = value_of(extent(epilogue_.regions[part.region].extent));
     for (int w = 0; w < reduction.state_size; ++w) {
       const Val state = val_of(memory_->load(workspace(module_.layout.buffers[index][p]), builder_.getFloatTy(),
-                                             {{column}, {Coord(w), columns}}, value_of(here)));
+                                             {{column}, {group * statistic.reduction->state_size + Coord(w), columns}},
+                                             value_of(here)));
       total.word[w] = answer == Answer::Yes ? state : emitter().select(here, state, total.word[w]);
     }
   }
@@ -220,7 +254,7 @@ Val HostFinish::statistic(const Statistic& statistic, const Env& env, Val predic
       total = column_total(statistic, index, env, predicate);
       break;
     case StatScope::All:
-      total = whole_total(statistic, index);
+      total = whole_total(statistic, index, env);
       break;
   }
   const Val count = emitter().int_to_real(evaluator().value_of(Coord::of(statistic.count)));

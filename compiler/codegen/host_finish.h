@@ -19,7 +19,15 @@ class HostFinish : public HostFunction {
 
  private:
   std::vector<const FinishStore*> stores_of(StatScope scope) const;
-  void emit_columns(const Statistic& statistic, const Statistic::Part& part, llvm::Value* buffer);
+  /// One group of the rows that statistics keep: its number, and an environment with their coordinates.
+  struct Group {
+    Coord number;
+    Env env;
+    Scope* scope;
+  };
+  void emit_rest(const Group& group);
+  void for_each_group(const std::function<void(const Group&)>& body);
+  void emit_columns(const Group& group, const Statistic& statistic, const Statistic::Part& part, llvm::Value* buffer);
   /// A dimension that a store visits: offset + [0, extent).
   struct Walk {
     std::string dim;
@@ -33,10 +41,11 @@ class HostFinish : public HostFunction {
   using StateAxes = std::function<std::vector<ArrayAxis>(const Coord& tile, int word)>;
   void combine_tiles(HostState& state, const Reduction& reduction, Scope* in, unsigned lanes, llvm::Value* buffer,
                      llvm::Value* tiles, const StateAxes& axes);
-  Val row_tiles();
+  Val tiles_of_group();
+  Coord first_tile(const Coord& group);
   StateWords row_total(const Statistic& statistic, int index, const Coord& row);
   StateWords column_total(const Statistic& statistic, int index, const Env& env, Val predicate);
-  StateWords whole_total(const Statistic& statistic, int index);
+  StateWords whole_total(const Statistic& statistic, int index, const Env& env);
 
   const EpilogueProgram& epilogue_;
 };

@@ -173,6 +173,13 @@ void HostFunction::note_unit_use(int param) {
 
 std::vector<ArrayAxis> HostFunction::axes_of(int param, std::span<const Coord> index) {
   std::vector<ArrayAxis> axes;
+  if (module_.epilogue.program.params[param].layout == ParamLayout::Mx128x4) {
+    const auto [block, row] = evaluator().divide(index[0], Dim(128));
+    const auto [high, low] = evaluator().divide(row, Dim(32));
+    const auto [group, column] = evaluator().divide(index[1], Dim(4));
+    Value* pitch = word({.kind = WordSpec::Kind::Stride, .param = param, .axis = 0});
+    return {{group * 512 + low * 16 + high * 4 + column}, {block * 128, pitch}};
+  }
   for (size_t i = 0; i < index.size(); ++i) {
     Value* stride = word({.kind = WordSpec::Kind::Stride, .param = param, .axis = static_cast<int>(i)});
     axes.push_back({index[i], stride, i + 1 == index.size()});

@@ -18,21 +18,33 @@ void HostGeometryWriter::put_operand(size_t offset, const GemmOperand& operand) 
   const auto stride = [&](int axis) {
     return word({.kind = WordSpec::Kind::Stride, .param = operand.param, .axis = axis});
   };
-  if (std::max({operand.outer_axes.size(), operand.batch_axes.size(), operand.outer_depth_axes.size() + 1}) >
-      kHostMaxAxes) {
+  if (std::max({operand.outer_axes.size(), operand.batch_axes.size(), operand.outer_depth_axes.size() + 1,
+                operand.index_axes.size()}) > kHostMaxAxes) {
     evaluator().fail("an operand with more than " + std::to_string(kHostMaxAxes) +
                      " axes of rows, columns, depth or batches");
     return;
   }
   put(offset + offsetof(HostOperand, address), word({.kind = WordSpec::Kind::Pointer, .param = operand.param}));
   put(offset + offsetof(HostOperand, dtype), number(static_cast<int64_t>(param.dtype)));
-  const auto put_axes = [&](const std::vector<int>& axes, size_t count, size_t extents, size_t strides) {
+  const auto put_axes_of = [&](int of, const std::vector<int>& axes, size_t count, size_t extents, size_t strides) {
     put(offset + count, number(static_cast<int64_t>(axes.size())));
     for (size_t i = 0; i < axes.size(); ++i) {
-      put(offset + extents + i * sizeof(int64_t), value_of(extent(param.dims[axes[i]].extent)));
-      put(offset + strides + i * sizeof(int64_t), stride(axes[i]));
+      put(offset + extents + i * sizeof(int64_t),
+          value_of(extent(module_.epilogue.program.params[of].dims[axes[i]].extent)));
+      put(offset + strides + i * sizeof(int64_t), word({.kind = WordSpec::Kind::Stride, .param = of, .axis = axes[i]}));
     }
   };
+  const auto put_axes = [&](const std::vector<int>& axes, size_t count, size_t extents, size_t strides) {
+    put_axes_of(operand.param, axes, count, extents, strides);
+  };
+  put_axes_of(operand.index_param, operand.index_axes, offsetof(HostOperand, index_axes),
+              offsetof(HostOperand, index_extents), offsetof(HostOperand, index_strides));
+  if (operand.gathered()) {
+    const DType dtype = module_.epilogue.program.params[operand.index_param].dtype;
+    put(offset + offsetof(HostOperand, index_address),
+        word({.kind = WordSpec::Kind::Pointer, .param = operand.index_param}));
+    put(offset + offsetof(HostOperand, index_dtype), number(static_cast<int64_t>(dtype)));
+  }
   put_axes(operand.outer_axes, offsetof(HostOperand, axes), offsetof(HostOperand, extents),
            offsetof(HostOperand, strides));
   put_axes(operand.batch_axes, offsetof(HostOperand, batch_axes), offsetof(HostOperand, batch_extents),

@@ -140,7 +140,7 @@ void HostTile::order_groups() {
 
 // Layouts of a part's workspace, f32 words:
 //   Row:    [column tile][word][row]
-//   Column: [word][column] finished, then [row tile][word][column]
+//   Column: [group of kept rows][word][column] finished, then [row tile][word][column]
 //   All:    [row tile][column tile][word]
 
 void HostTile::reset_column_parts() {
@@ -163,7 +163,7 @@ void HostTile::reset_column_parts() {
 
 std::vector<ArrayAxis> HostTile::column_axes(const Reduction& reduction, int word, const Coord& column) {
   Value* columns = value_of(extent(epilogue_.regions[region_].extent));
-  return {{column}, {(row_tile_ + Coord(1)) * reduction.state_size + Coord(word), columns}};
+  return {{column}, {(row_tile_ + Coord::of(epilogue_.kept_groups())) * reduction.state_size + Coord(word), columns}};
 }
 
 void HostTile::lift_column(Part& part, const Coord& column, const LiftedValue& x, Scope* scope, unsigned lanes) {

@@ -10,7 +10,9 @@ void describe_signature(const Program& program, std::string_view target, Signatu
     ParamSpec spec{.name = param.name,
                    .role = static_cast<ParamSpec::Role>(param.role),
                    .dtype = param.dtype,
-                   .default_value = param.default_value};
+                   .extents = {},
+                   .default_value = param.default_value,
+                   .layout = param.layout};
     for (const NamedDim& dim : param.dims) spec.extents.push_back(dim.extent);
     signature.params.push_back(std::move(spec));
   }

@@ -51,4 +51,13 @@ Val Sm90Arguments::condition(const ConditionSpec& condition) {
   return bit({WordSpec::Kind::Conditions, -1, -1, {}}, find_or_add(image_.conditions, condition));
 }
 
+Val sm90_mx128x4_offset(NvptxBuilder& b, Val row, Val column, Val pitch) {
+  const auto field = [&](Val from, int64_t first, int64_t mask, int64_t to) {
+    return b.op(IntOp::Shl, b.op(IntOp::And, b.op(IntOp::Lshr, from, first), mask), to);
+  };
+  Val blocks = b.mul(b.op(IntOp::Shl, b.op(IntOp::Lshr, row, 7), 7), pitch);
+  Val inside = b.add(b.add(field(row, 0, 31, 4), field(row, 5, 3, 2)), b.op(IntOp::And, column, 3));
+  return b.add(b.add(blocks, b.op(IntOp::Shl, b.op(IntOp::Lshr, column, 2), 9)), inside);
+}
+
 }  // namespace coda

@@ -34,4 +34,7 @@ class Sm90Arguments {
   KernelImage& image_;
 };
 
+/// Bytes to an element of a matrix in the layout mx128x4; all are I64, `pitch` the stride of its first axis.
+Val sm90_mx128x4_offset(NvptxBuilder& b, Val row, Val column, Val pitch);
+
 }  // namespace coda

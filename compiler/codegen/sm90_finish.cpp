@@ -84,12 +84,13 @@ void Sm90Finish::emit(const Sm90Tile& tile) {
   Val barrier = c_.consumer_barrier();
   const auto counter = [&](StatScope scope) {
     Val base = c_.arguments.workspace(layout_.counters(scope));
-    if (scope == StatScope::All) return base;
-    Val number = scope == StatScope::Row ? sm90_panel(c_, tile) : tile.column_index;
+    Val number = scope == StatScope::Row   ? sm90_panel(c_, tile)
+                 : scope == StatScope::All ? tile.group
+                                           : b_.add(b_.mul(tile.group, c_.tiles.columns()), tile.column_index);
     return b_.add(base, b_.convert(b_.mul(number, kWordBytes), Ty::I64));
   };
   const auto expected = [&](StatScope scope) {
-    Val panels = b_.mul(c_.tiles.row_panels(), sharers);
+    Val panels = b_.mul(c_.tiles.group_panels(), sharers);
     if (scope == StatScope::Row) return c_.tiles.columns();
     return scope == StatScope::Column ? panels : b_.mul(panels, c_.tiles.columns());
   };
@@ -118,7 +119,7 @@ void Sm90Finish::emit(const Sm90Tile& tile) {
           finish_columns(tile);
           break;
         case StatScope::All:
-          finish_all();
+          finish_all(tile);
           break;
       }
       gpu::store_element(b_, counter(scope), b_.i32(0), kWordBytes, first);
@@ -226,6 +227,7 @@ void Sm90Finish::store_row(Val row, Val inside, const Totals& totals) {
 
 void Sm90Finish::finish_columns(const Sm90Tile& tile) {
   Val panels = sm90_panel_count(c_);
+  Val before = b_.mul(tile.group, panels);
   c_.for_region(tile.region, {}, [&](int r) {
     const Region& region = c_.epilogue.regions[static_cast<size_t>(r)];
     const Sm90RegionPlan& plan = c_.plan.regions[static_cast<size_t>(r)];
@@ -243,20 +245,28 @@ void Sm90Finish::finish_columns(const Sm90Tile& tile) {
             totals[&statistic] = total(
                 statistic, [&](size_t) { return panels; },
                 [&](size_t p, Val number, int w) {
-                  Val line = b_.add(b_.mul(b_.convert(number, Ty::I64), statistic.reduction->state_size), w);
+                  Val panel = b_.convert(b_.add(before, number), Ty::I64);
+                  Val line = b_.add(b_.mul(panel, statistic.reduction->state_size), w);
                   return b_.add(c_.arguments.workspace(layout_.partials[s][p]),
                                 b_.mul(b_.add(b_.mul(line, extent), column), kWordBytes));
                 },
                 inside, 1, b_.i32(0), {});
           }
-          store_column(r, column, inside, totals);
+          store_column(r, tile.group, column, inside, totals);
           return std::vector<Val>{b_.add(v[0], kWarpgroup)};
         });
     return std::vector<Val>{};
   });
 }
 
-void Sm90Finish::store_column(int r, Val column, Val inside, const Totals& totals) {
+void Sm90Finish::bind_group(Val group, Hooks& hooks, CoordSpace& space, EpilogueEvaluator& evaluator, Env& env) {
+  if (c_.epilogue.kept == 0) return;
+  const VarId variable = space.add({.name = "group", .bound = c_.epilogue.kept_groups()});
+  hooks.variables[variable] = b_.convert(group, Ty::I64);
+  evaluator.bind_group(Coord::variable(variable), env);
+}
+
+void Sm90Finish::store_column(int r, Val group, Val column, Val inside, const Totals& totals) {
   const Region& region = c_.epilogue.regions[static_cast<size_t>(r)];
   CoordSpace space;
   Hooks hooks(*this, totals, inside);
@@ -266,9 +276,11 @@ void Sm90Finish::store_column(int r, Val column, Val inside, const Totals& total
   hooks.variables[variable] = column;
   hooks.column = Coord::variable(variable);
   space.assume(hooks.column, region.extent);
+  Env of_group;
+  bind_group(group, hooks, space, evaluator, of_group);
   for (const FinishStore& out : c_.epilogue.finish_stores) {
     if (out.scope != StatScope::Column || out.region != r) continue;
-    Env env;
+    Env env = of_group;
     Val predicate;
     if (evaluator.bind_columns(out.columns, hooks.column, env, predicate) == Answer::No) continue;
     store(out, evaluator, env, {}, predicate ? b_.both(inside, predicate) : inside);
@@ -276,7 +288,7 @@ void Sm90Finish::store_column(int r, Val column, Val inside, const Totals& total
   if (!evaluator.failure().empty()) fail(evaluator.failure());
 }
 
-void Sm90Finish::finish_all() {
+void Sm90Finish::finish_all(const Sm90Tile& tile) {
   Emitter& e = numbers_.emitter();
   Val barrier = c_.consumer_barrier();
   Val panels = sm90_panel_count(c_);
@@ -311,23 +323,29 @@ void Sm90Finish::finish_all() {
     totals[&statistic] = total(
         statistic, [&](size_t p) { return b_.mul(panels, c_.tiles.region_columns(statistic.parts[p].region)); },
         [&](size_t p, Val number, int w) {
-          Val start = b_.mul(b_.convert(number, Ty::I64), int64_t{kWordBytes} * reduction.state_size);
+          Val before = b_.mul(b_.mul(tile.group, panels), c_.tiles.region_columns(statistic.parts[p].region));
+          Val start = b_.mul(b_.convert(b_.add(before, number), Ty::I64), int64_t{kWordBytes} * reduction.state_size);
           return b_.add(b_.add(c_.arguments.workspace(layout_.partials[s][p]), start), w * kWordBytes);
         },
         b_.i1(true), kWarpgroup, c_.thread_in_wg, gather);
   }
-  store_all(totals);
+  store_all(tile.group, b_.test(IntTest::Eq, c_.thread_in_wg, 0), totals);
+  // Of one group; the scratch is written again for the next tile.
+  if (c_.epilogue.kept > 0) gpu::named_barrier(b_, barrier, kWarpgroup);
 }
 
-void Sm90Finish::store_all(const Totals& totals) {
-  Val first = b_.test(IntTest::Eq, c_.thread_in_wg, 0);
+void Sm90Finish::store_all(Val group, Val inside, const Totals& totals) {
   CoordSpace space;
-  Hooks hooks(*this, totals, first);
+  Hooks hooks(*this, totals, inside);
   EpilogueEvaluator evaluator(c_.epilogue, space, numbers_.emitter(), hooks);
   hooks.set_evaluator(&evaluator);
+  Env env;
+  bind_group(group, hooks, space, evaluator, env);
   for (const FinishStore& out : c_.epilogue.finish_stores) {
     if (out.scope != StatScope::All) continue;
-    store(out, evaluator, {}, c_.epilogue.program.graph[out.value].dims, first);
+    std::vector<NamedDim> walks = c_.epilogue.program.graph[out.value].dims;
+    std::erase_if(walks, [&](const NamedDim& dim) { return env.find(dim.name) != nullptr; });
+    store(out, evaluator, env, walks, inside);
   }
   if (!evaluator.failure().empty()) fail(evaluator.failure());
 }
@@ -370,10 +388,17 @@ void Sm90Finish::emit_nothing() {
     for (size_t r = 0; layout_.has(StatScope::Column) && r < c_.epilogue.regions.size(); ++r) {
       const int region = static_cast<int>(r);
       const Totals totals = totals_of_nothing(StatScope::Column, region);
-      walk("nothing.columns", c_.epilogue.regions[r].extent,
-           [&](Val column) { store_column(region, column, b_.i1(true), totals); });
+      const Dim& columns = c_.epilogue.regions[r].extent;
+      walk("nothing.columns", c_.epilogue.kept_groups() * columns, [&](Val number) {
+        if (c_.epilogue.kept == 0) return store_column(region, b_.i32(0), number, b_.i1(true), totals);
+        Val width = c_.arguments.extent(columns), group = b_.op(IntOp::Udiv, number, width);
+        store_column(region, b_.convert(group, Ty::I32), b_.sub(number, b_.mul(group, width)), b_.i1(true), totals);
+      });
     }
-    if (layout_.has(StatScope::All)) store_all(totals_of_nothing(StatScope::All, -1));
+    if (!layout_.has(StatScope::All)) return;
+    const Totals totals = totals_of_nothing(StatScope::All, -1);
+    walk("nothing.all", c_.epilogue.kept_groups(),
+         [&](Val group) { store_all(b_.convert(group, Ty::I32), b_.i1(true), totals); });
   });
 }
 

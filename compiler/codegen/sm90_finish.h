@@ -34,11 +34,13 @@ class Sm90Finish {
   /// What the reductions of a scope (Column: and of a region) give for no elements.
   Totals totals_of_nothing(StatScope scope, int region);
   void store_row(Val row, Val inside, const Totals& totals);
-  void store_column(int region, Val column, Val inside, const Totals& totals);
-  void store_all(const Totals& totals);
+  /// Of a group of kept rows.
+  void store_column(int region, Val group, Val column, Val inside, const Totals& totals);
+  void store_all(Val group, Val inside, const Totals& totals);
+  void bind_group(Val group, Hooks& hooks, CoordSpace& space, EpilogueEvaluator& evaluator, Env& env);
   void finish_rows(const Sm90Tile& tile);
   void finish_columns(const Sm90Tile& tile);
-  void finish_all();
+  void finish_all(const Sm90Tile& tile);
   /// The finished statistics of a scope; `address(part, number, word)` is where partial state `number` lies.
   Val total(const Statistic& statistic, const std::function<Val(size_t part)>& count,
             const std::function<Val(size_t part, Val number, int word)>& address, Val predicate, int stride, Val first,

@@ -73,16 +73,17 @@ bool Sm90Fragment::depends_on_column(const Coord& coordinate) const {
                      [&](const Coord::Term& term) { return !is_row(term.variable); });
 }
 
-std::optional<Sm90Fragment::Share> Sm90Fragment::share(int64_t extent) const {
-  const int w = plan_.width, group = plan_.group();
+std::optional<Sm90Fragment::Share> Sm90Fragment::share(int64_t extent, int64_t step) const {
+  if (step < 1 || plan_.width % step != 0) return std::nullopt;
+  const int64_t w = plan_.width / step, group = plan_.group() / step;  // neighbours, of a thread and of a quad
   Share share;
   Coord start;
   int64_t count = extent;  // of a thread
   const bool even = extent % group == 0 || extent == 2 * w || w % extent == 0;
-  if (!even && is_one_tile() && region_.extent == Dim(extent)) {
+  if (!even && is_one_tile() && region_.extent == Dim(extent * step)) {
     start = Coord::variable(quad_low_, w) + Coord::variable(quad_high_, 2 * w);
     share.shuffles = {1, 2};
-    count = extent / group * w + std::min<int64_t>(extent % group, w);
+    count = extent / group * w + std::min(extent % group, w);
     share.ragged = static_cast<size_t>(extent / group * w);
   } else if (extent % group == 0) {
     start = Coord::variable(quad_low_, w) + Coord::variable(quad_high_, 2 * w);
@@ -96,9 +97,9 @@ std::optional<Sm90Fragment::Share> Sm90Fragment::share(int64_t extent) const {
     return std::nullopt;
   }
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t slot = share.shuffles.empty() ? i : i / w * group + i % w;
-    share.own.push_back(start + Coord(slot));
-    share.slots.push_back(static_cast<int>(slot));
+    const int64_t own = share.shuffles.empty() ? i : i / w * group + i % w;
+    share.own.push_back(start + Coord(own));
+    share.slots.push_back(static_cast<int>(own * step));
   }
   return share;
 }

@@ -48,17 +48,17 @@ class Sm90Fragment {
   bool is_known_early(const Coord& coordinate) const;
   bool depends_on_column(const Coord& coordinate) const;
 
-  /// How a reduction over `extent` neighbours is shared by the quad: this thread's coordinates, and which quad bits
-  /// hold other threads' shares. Nothing if they don't divide evenly, unless they are the whole region in one tile:
-  /// then `ragged` says from which of `own` on a thread may be beyond the last column, and own[i] is column slot
-  /// slots[i].
+  /// How a reduction over `extent` neighbours, `step` columns from one to the next, is shared by the quad: this
+  /// thread's coordinates, and which quad bits hold other threads' shares. Nothing if they don't divide evenly, unless
+  /// they are the whole region in one tile: then `ragged` says from which of `own` on a thread may be beyond the last
+  /// column, and own[i] is column slot slots[i].
   struct Share {
     std::vector<Coord> own;
     std::vector<int> slots;
     size_t ragged = SIZE_MAX;
     std::vector<int> shuffles;
   };
-  std::optional<Share> share(int64_t extent) const;
+  std::optional<Share> share(int64_t extent, int64_t step = 1) const;
 
  private:
   const Region& region_;

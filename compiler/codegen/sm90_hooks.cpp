@@ -93,7 +93,7 @@ Val Sm90Hooks::reduce_in_tile(const TileReduction& request) {
     }
     count *= static_cast<double>(*dim.extent.constant());
   }
-  const auto share = r_.fragment.share(*request.over.back().extent.constant());
+  const auto share = r_.fragment.share(*request.over.back().extent.constant(), steps_.of(request));
   if (!share) {
     r_.fail("a reduction over " + request.over.back().extent.text() + " columns");
     return e.real(0);

@@ -6,13 +6,14 @@
 
 #include "compiler/codegen/epilogue_eval.h"
 #include "compiler/codegen/sm90_loads.h"
+#include "compiler/codegen/sm90_probe.h"
 
 namespace coda {
 
 class Sm90Hooks final : public EvalHooks {
  public:
   Sm90Hooks(Sm90Region& region, Sm90Loads& loads, std::span<const Val> accumulators)
-      : r_(region), loads_(loads), accumulators_(accumulators) {}
+      : r_(region), loads_(loads), accumulators_(accumulators), steps_(region.context.epilogue) {}
   void set_evaluator(EpilogueEvaluator* evaluator) { evaluator_ = evaluator; }
   /// Column slots of accumulators asked for since it was last cleared.
   std::set<int> touched;
@@ -33,6 +34,7 @@ class Sm90Hooks final : public EvalHooks {
   Sm90Region& r_;
   Sm90Loads& loads_;
   std::span<const Val> accumulators_;
+  Sm90Steps steps_;
   EpilogueEvaluator* evaluator_ = nullptr;
 };
 

@@ -40,6 +40,7 @@ void emit_setup(Sm90Context& c) {
 void emit_producer(Sm90Context& c) {
   NvptxBuilder& b = c.b;
   if (c.plan.schedule.producer_registers) gpu::set_registers(b, c.plan.schedule.producer_registers, false);
+  if (sm90_gathers(c.epilogue)) return emit_sm90_loading_producer(c);
   Block by_map = b.block("by_map"), by_load = b.block("by_load"), done = b.block("produced");
   b.branch(sm90_tensor_maps_usable(c), by_map, by_load);
   b.enter(by_map);

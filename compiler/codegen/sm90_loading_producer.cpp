@@ -1,9 +1,10 @@
-// The producer for operands that tensor maps can't address: the warpgroup reads elements by predicated loads, any
-// strides, and stores them where a bulk copy would have put them. See sm90_producer.h.
+// The producer for operands that tensor maps can't address, also gathered ones: the warpgroup reads elements by
+// predicated loads, any strides, and stores them where a bulk copy would have put them. See sm90_producer.h.
 #include <functional>
 #include <numeric>
 
 #include "compiler/codegen/nvptx_ops.h"
+#include "compiler/codegen/sm90_plan.h"
 #include "compiler/codegen/sm90_producer.h"
 
 namespace coda {
@@ -82,6 +83,11 @@ class LoadingProducer {
     return c_.ring.next(now);
   }
 
+  struct Source {
+    Val address;  ///< I64
+    Val inside;   ///< I1
+  };
+
   /// Neighbouring threads take elements that are neighbours in memory: a thread keeps its place `inner` in the lines of
   /// 128 bytes and walks over the lines.
   void fill(Val shared, Val depth, const Operand& operand) {
@@ -95,8 +101,8 @@ class LoadingProducer {
       Val at = b_.add(depth, inner);
       base = b_.add(base, depth_bytes(operand, at));
       lines(shared, operand.rows, inner, b_.test(IntTest::Ult, at, depth_end), [&](Val line) {
-        Val row = b_.add(operand.start, memory_row(line, operand.width));
-        return Source{b_.add(base, outer_bytes(operand, row)), b_.test(IntTest::Ult, row, operand.extent)};
+        const Source row = outer(operand, b_.add(operand.start, memory_row(line, operand.width)));
+        return Source{b_.add(base, row.address), row.inside};
       });
       return;
     }
@@ -104,13 +110,12 @@ class LoadingProducer {
     b_.loop(
         "blocks", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], operand.rows); },
         [&](std::span<const Val> v) {
-          Val row = b_.add(operand.start, b_.add(v[0], inner));
-          Val column = b_.add(base, outer_bytes(operand, row));
-          lines(b_.add(shared, b_.mul(v[0], kRowBytes)), kBlock, inner, b_.test(IntTest::Ult, row, operand.extent),
-                [&](Val line) {
-                  Val at = b_.add(depth, line);
-                  return Source{b_.add(column, depth_bytes(operand, at)), b_.test(IntTest::Ult, at, depth_end)};
-                });
+          const Source row = outer(operand, b_.add(operand.start, b_.add(v[0], inner)));
+          Val column = b_.add(base, row.address);
+          lines(b_.add(shared, b_.mul(v[0], kRowBytes)), kBlock, inner, row.inside, [&](Val line) {
+            Val at = b_.add(depth, line);
+            return Source{b_.add(column, depth_bytes(operand, at)), b_.test(IntTest::Ult, at, depth_end)};
+          });
           return std::vector<Val>{b_.add(v[0], kBlock)};
         });
   }
@@ -123,9 +128,9 @@ class LoadingProducer {
     Val depth_left = b_.sub(c_.arguments.extent32(operand.depth), depth);
     const Val first_row[] = {c_.thread_in_wg};
     const auto row = [&](std::span<const Val> r) {
-      Val number = b_.add(operand.start, memory_row(r[0], operand.width));
-      Val left = b_.select(b_.test(IntTest::Ult, number, operand.extent), depth_left, b_.i32(0));
-      Val line = b_.add(start, outer_bytes(operand, number));
+      const Source from_row = outer(operand, b_.add(operand.start, memory_row(r[0], operand.width)));
+      Val left = b_.select(from_row.inside, depth_left, b_.i32(0));
+      Val line = b_.add(start, from_row.address);
       const Val first[] = {b_.i32(0)};
       const auto word = [&](std::span<const Val> w) {
         Val bits = b_.i32(0);
@@ -149,15 +154,11 @@ class LoadingProducer {
         "turn.rows", first_row, [&](std::span<const Val> r) { return b_.test(IntTest::Ult, r[0], operand.rows); }, row);
   }
 
-  struct Source {
-    Val address;  ///< I64
-    Val inside;   ///< I1
-  };
-
   /// Copies element `inner` of each of `count` swizzled lines.
   void lines(Val shared, int count, Val inner, Val inside, const std::function<Source(Val)>& source) {
     const int at_once = kWarpgroup / line_elements_;
-    const int in_flight = s_.producer_registers && s_.producer_registers < kFewRegisters ? 1 : kInFlight;
+    const bool few = (s_.producer_registers && s_.producer_registers < kFewRegisters) || sm90_gathers(c_.epilogue);
+    const int in_flight = few ? 1 : kInFlight;
     const int batch = std::gcd(count / at_once, in_flight);
     const Val initial[] = {at_once == 1 ? b_.i32(0) : b_.op(IntOp::Lshr, c_.thread_in_wg, 6)};
     b_.loop(
@@ -206,18 +207,38 @@ class LoadingProducer {
     return base;
   }
 
-  /// Bytes from there to row number `row`, along the operand's outer axes; and to a depth.
-  Val outer_bytes(const Operand& operand, Val row) {
-    return bytes_of(operand.what.param, operand.what.outer_axes, b_.add(b_.convert(row, Ty::I64), operand.offset));
+  /// Bytes from there to row number `row`, along the operand's outer axes, and whether it is one.
+  Source outer(const Operand& operand, Val row) {
+    Val inside = b_.test(IntTest::Ult, row, operand.extent);
+    Val number = b_.add(b_.convert(row, Ty::I64), operand.offset);
+    const GemmOperand& what = operand.what;
+    if (!what.gathered()) return {bytes_of(what.param, what.outer_axes, number, element_bytes_), inside};
+    const std::vector<Param>& params = c_.epilogue.program.params;
+    const DType dtype = params[static_cast<size_t>(what.index_param)].dtype;
+    const int bytes = info(dtype).bits / 8;
+    Val from =
+        b_.add(c_.arguments.pointer(what.index_param), bytes_of(what.index_param, what.index_axes, number, bytes));
+    Val place = whole_number(gpu::load_element(b_, from, bytes, inside), dtype);
+    // A negative index is a great one here.
+    const Dim& extent = params[static_cast<size_t>(what.param)].dims[static_cast<size_t>(what.outer_axes[0])].extent;
+    inside = b_.both(inside, b_.test(IntTest::Ult, place, c_.arguments.extent(extent)));
+    return {bytes_of(what.param, what.outer_axes, place, element_bytes_), inside};
+  }
+  /// I64, of stored bits.
+  Val whole_number(Val bits, DType dtype) {
+    if (info(dtype).bits == 64) return bits;
+    if (dtype == DType::U8) return b_.convert(bits, Ty::I64);
+    const int64_t sign = int64_t{1} << (info(dtype).bits - 1);
+    return b_.add(b_.op(IntOp::Xor, b_.convert(bits, Ty::I64), sign), -sign);
   }
   Val depth_bytes(const Operand& operand, Val at) {
     std::vector<int> axes = operand.what.outer_depth_axes;
     axes.push_back(operand.what.depth_axis);
-    return bytes_of(operand.what.param, axes, b_.convert(at, Ty::I64));
+    return bytes_of(operand.what.param, axes, b_.convert(at, Ty::I64), element_bytes_);
   }
 
   /// Bytes to a number in mixed radix along some axes, outermost first.
-  Val bytes_of(int param, const std::vector<int>& axes, Val number) {
+  Val bytes_of(int param, const std::vector<int>& axes, Val number, int bytes) {
     Val rest = number, index = b_.i64(0);
     for (size_t i = axes.size(); i-- > 0;) {
       Val digit = rest;
@@ -229,7 +250,7 @@ class LoadingProducer {
       }
       index = b_.add(index, b_.mul(digit, c_.arguments.stride(param, axes[i])));
     }
-    return b_.mul(index, element_bytes_);
+    return b_.mul(index, bytes);
   }
 
   Sm90Context& c_;

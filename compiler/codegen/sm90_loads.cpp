@@ -64,6 +64,9 @@ Val sm90_address(Sm90Context& context, int param, std::span<const Coord> index,
   Sm90Arguments& arguments = context.arguments;
   const int bytes = info(context.epilogue.program.params[static_cast<size_t>(param)].dtype).bits / 8;
   Val address = arguments.pointer(param);
+  if (context.epilogue.program.params[static_cast<size_t>(param)].layout == ParamLayout::Mx128x4) {
+    return b.add(address, sm90_mx128x4_offset(b, value(index[0]), value(index[1]), arguments.stride(param, 0)));
+  }
   for (size_t axis = 0; axis < index.size(); ++axis) {
     // The constant comes last, so that neighbours share the rest.
     const Coord rest = index[axis] - Coord(index[axis].constant());

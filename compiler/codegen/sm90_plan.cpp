@@ -1,6 +1,7 @@
 #include "compiler/codegen/sm90_plan.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "compiler/codegen/sm90_probe.h"
 
@@ -87,6 +88,12 @@ Dim sm90_rows(const EpilogueProgram& epilogue) {
   return rows;
 }
 
+bool sm90_gathers(const EpilogueProgram& epilogue) {
+  const std::vector<GemmTerm> terms = epilogue.terms();
+  return std::any_of(terms.begin(), terms.end(),
+                     [](const GemmTerm& term) { return term.a.gathered() || term.b.gathered(); });
+}
+
 std::string make_sm90_plan(const EpilogueProgram& epilogue, const Sm90Schedule& schedule, Sm90Plan& plan,
                            KernelImage& image) {
   constexpr size_t kMostBatchAxes = 3;  // beside rows and depth, in maps of five axes
@@ -108,6 +115,7 @@ std::string make_sm90_plan(const EpilogueProgram& epilogue, const Sm90Schedule& 
   }
   const Dim rows = sm90_rows(epilogue), in_batch = epilogue.rows_in_batch();
   const auto map_a = [&](const GemmOperand& a, const Dim& depth) {
+    if (sm90_gathers(epilogue)) return 0;  // nothing is copied by maps
     return add_plain(image, epilogue, a, depth, Dim(0), in_batch, static_cast<uint32_t>(schedule.tile_m));
   };
   plan.a_map = map_a(epilogue.a, epilogue.depth);
@@ -131,6 +139,7 @@ std::string make_sm90_plan(const EpilogueProgram& epilogue, const Sm90Schedule& 
     const int piece = way.piece(schedule.cluster);
     const auto map_b = [&](const GemmOperand& b, const Dim& depth) {
       Sm90TermPlan::Maps maps;
+      if (sm90_gathers(epilogue)) return maps;
       for (const Dim& start : region.segments) {
         const uint32_t box = way.permuted() ? 2 : static_cast<uint32_t>(piece);
         maps.plain.push_back(add_plain(image, epilogue, b, depth, start, region.extent, box));

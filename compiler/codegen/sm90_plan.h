@@ -11,6 +11,8 @@ namespace coda {
 
 /// The number of rows, M.
 Dim sm90_rows(const EpilogueProgram& epilogue);
+/// Whether rows of an operand are gathered: then no tensor map can bring it.
+bool sm90_gathers(const EpilogueProgram& epilogue);
 /// Fills plan and the image's tensor maps; what stands in the way if it can't be done.
 std::string make_sm90_plan(const EpilogueProgram& epilogue, const Sm90Schedule& schedule, Sm90Plan& plan,
                            KernelImage& image);

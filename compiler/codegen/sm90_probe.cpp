@@ -1,9 +1,12 @@
 #include "compiler/codegen/sm90_probe.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 #include "compiler/codegen/epilogue_eval.h"
 #include "compiler/codegen/sm90_fragment.h"
+#include "compiler/epilogue/reads.h"
 
 namespace coda {
 namespace {
@@ -58,7 +61,8 @@ class BlankEmitter final : public Emitter {
 
 class ProbeHooks final : public EvalHooks {
  public:
-  ProbeHooks(Sm90Fragment& fragment, BlankEmitter& emitter) : fragment_(fragment), emitter_(emitter) {}
+  ProbeHooks(const EpilogueProgram& epilogue, Sm90Fragment& fragment, BlankEmitter& emitter)
+      : steps_(epilogue), fragment_(fragment), emitter_(emitter) {}
 
   Val variable(VarId) override { return emitter_.fresh(); }
   Val extent(const Dim&) override { return emitter_.fresh(); }
@@ -94,7 +98,7 @@ class ProbeHooks final : public EvalHooks {
     const auto extent = dim.extent.constant();
     if (!extent) return fail("a reduction over `" + dim.name + "`, which has no fixed extent");
     const bool last = axis + 1 == request.over.size();
-    const auto share = last ? fragment_.share(*extent) : std::nullopt;
+    const auto share = last ? fragment_.share(*extent, steps_.of(request)) : std::nullopt;
     if (last && !share) return fail("a reduction over " + std::to_string(*extent) + " columns");
     for (int64_t i = 0; i < (last ? static_cast<int64_t>(share->own.size()) : *extent) && failure_.empty(); ++i) {
       env.set(dim.name, last ? share->own[static_cast<size_t>(i)] : Coord(i));
@@ -102,6 +106,7 @@ class ProbeHooks final : public EvalHooks {
     }
   }
 
+  Sm90Steps steps_;
   Sm90Fragment& fragment_;
   BlankEmitter& emitter_;
   std::string failure_;
@@ -112,7 +117,7 @@ std::string probe(const EpilogueProgram& epilogue, int region, const Dim& rows, 
   Sm90Fragment fragment(epilogue.regions[static_cast<size_t>(region)], plan, row_slots, rows);
   fragment.assume_digits(epilogue, region);
   BlankEmitter emitter;
-  ProbeHooks hooks(fragment, emitter);
+  ProbeHooks hooks(epilogue, fragment, emitter);
   EpilogueEvaluator evaluator(epilogue, fragment.space(), emitter, hooks);
   Env base;
   evaluator.bind_rows(fragment.row(0), base);
@@ -137,6 +142,22 @@ std::string probe(const EpilogueProgram& epilogue, int region, const Dim& rows, 
 }
 
 }  // namespace
+
+int64_t Sm90Steps::of(const EvalHooks::TileReduction& request) {
+  const auto [known, fresh] = known_.try_emplace(request.node, 0);
+  if (!fresh) return known->second;
+  const Graph& graph = epilogue_.program.graph;
+  const std::string& reduced = request.over.back().name;
+  int64_t step = 0;
+  for (const NodeId body : graph[request.node].args) {
+    for (const Read& read : UseCollector(graph, epilogue_.accumulator).collect(body).accumulator) {
+      for (const auto& term : read.at.at(epilogue_.column.name).terms) {
+        if (term.dim.name == reduced) step = std::gcd(step, term.stride.constant().value_or(1));
+      }
+    }
+  }
+  return known->second = std::max<int64_t>(step, 1);
+}
 
 std::string choose_column_width(const EpilogueProgram& epilogue, int region, const Dim& rows, int row_slots, int widest,
                                 int cluster, Sm90RegionPlan& plan) {

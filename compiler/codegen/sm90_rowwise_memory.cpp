@@ -79,6 +79,9 @@ Val Sm90RowFrame::address(int param, std::span<const Coord> index, const std::fu
   NvptxBuilder& b = c_.b;
   const int bytes = info(c_.epilogue.program.params[static_cast<size_t>(param)].dtype).bits / 8;
   Val address = c_.arguments.pointer(param);
+  if (c_.epilogue.program.params[static_cast<size_t>(param)].layout == ParamLayout::Mx128x4) {
+    return b.add(address, sm90_mx128x4_offset(b, value(index[0]), value(index[1]), c_.arguments.stride(param, 0)));
+  }
   for (size_t axis = 0; axis < index.size(); ++axis) {
     // The constant comes last, so that neighbours share the rest.
     const Coord rest = index[axis] - Coord(index[axis].constant());
@@ -273,8 +276,9 @@ void Sm90RowFrame::store(int region, int param, std::span<const Element> element
   while (!elements.empty()) {
     slot_ = elements[0].slot;
     size_t run = 1;
-    while (run < elements.size() && follows(elements[run - 1], elements[run])) ++run;
-    auto unit = unit_at(elements[0].index, bytes, static_cast<int>(std::bit_floor(run)));
+    const bool row_major = c_.epilogue.program.params[static_cast<size_t>(param)].layout == ParamLayout::RowMajor;
+    while (row_major && run < elements.size() && follows(elements[run - 1], elements[run])) ++run;
+    auto unit = row_major ? unit_at(elements[0].index, bytes, static_cast<int>(std::bit_floor(run))) : std::nullopt;
     const bool whole = unit && unit->place == 0 && unit->slots.back() == elements[unit->slots.size() - 1].slot;
     const auto condition = whole ? wide_condition(param, *unit) : std::nullopt;
     const size_t count = condition ? unit->slots.size() : 1;

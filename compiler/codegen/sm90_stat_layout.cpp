@@ -69,7 +69,7 @@ Sm90StatLayout make_sm90_stat_layout(const EpilogueProgram& epilogue, const Sm90
   }
   if (uses_scope(epilogue, StatScope::Column)) {
     WorkspaceSpec spec;
-    spec.rows = Dim(1);
+    spec.rows = epilogue.kept_groups();
     spec.tile_rows = 1;
     // An upper bound of the column tiles over all regions.
     spec.columns = Dim(0);
@@ -78,7 +78,7 @@ Sm90StatLayout make_sm90_stat_layout(const EpilogueProgram& epilogue, const Sm90
       spec.columns = spec.columns + epilogue.regions[r].extent;
       least = std::min(least, plan.regions[r].step);
     }
-    spec.bytes = Dim(kWordBytes * static_cast<int64_t>(epilogue.regions.size()));
+    spec.bytes = epilogue.kept_groups() * Dim(kWordBytes * static_cast<int64_t>(epilogue.regions.size()));
     spec.tile_columns = least;
     spec.tile_bytes = kWordBytes;
     spec.zeroed = true;
@@ -86,7 +86,7 @@ Sm90StatLayout make_sm90_stat_layout(const EpilogueProgram& epilogue, const Sm90
   }
   if (uses_scope(epilogue, StatScope::All)) {
     WorkspaceSpec spec;
-    spec.bytes = Dim(kWordBytes);
+    spec.bytes = epilogue.kept_groups() * Dim(kWordBytes);
     spec.zeroed = true;
     layout.all_counter = add(image, spec);
   }

@@ -25,7 +25,7 @@ Val sm90_panel_counts(Sm90Context& context, const Sm90Tile& tile) {
 Val sm90_panel_count(Sm90Context& context) {
   NvptxBuilder& b = context.b;
   const Sm90Schedule& s = context.plan.schedule;
-  if (context.epilogue.batch > 0) return b.mul(context.tiles.row_panels(), s.sharers());
+  if (context.epilogue.batch > 0) return b.mul(context.tiles.group_panels(), s.sharers());
   return b.ceil_div(context.arguments.extent32(context.rows), s.rows_per_consumer());
 }
 

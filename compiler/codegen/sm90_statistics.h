@@ -58,8 +58,8 @@ class Sm90Statistics {
 
 /// The number of this consumer's panel of rows: I32.
 Val sm90_panel(Sm90Context& context, const Sm90Tile& tile);
-/// Whether the panel's states are written (I1), and how many panels' are (I32): those that begin inside the rows; in a
-/// batch all, as the last ones of each product are not the last of all.
+/// Whether the panel's states are written (I1), and how many panels' of one group of kept rows are (I32): those that
+/// begin inside the rows; in a batch all, as the last ones of each product are not the last of all.
 Val sm90_panel_counts(Sm90Context& context, const Sm90Tile& tile);
 Val sm90_panel_count(Sm90Context& context);
 

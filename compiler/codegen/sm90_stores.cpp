@@ -107,7 +107,8 @@ void store_sm90_elements(Sm90Region& region, int param, int row_slot, std::span<
   Writer writer(region, param, row_slot, evaluator);
   for (size_t begin = 0; begin < elements.size();) {
     size_t end = begin + 1;
-    while (end < elements.size() && neighbours(elements[end - 1], elements[end])) ++end;
+    while (p.layout == ParamLayout::RowMajor && end < elements.size() && neighbours(elements[end - 1], elements[end]))
+      ++end;
     writer.run(elements.subspan(begin, end - begin));
     begin = end;
   }

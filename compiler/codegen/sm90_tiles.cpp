@@ -13,7 +13,10 @@ void Sm90Tiles::prepare(const Dim& rows, Val depth_blocks) {
   batch_rows_ = arguments_.extent32(epilogue_.batch > 0 ? epilogue_.rows_in_batch() : rows);
   panels_ = batch_panels_ = b_.ceil_div(batch_rows_, s.tile_m * s.cluster);
   if (epilogue_.batch > 0) panels_ = b_.mul(batch_panels_, arguments_.extent32(epilogue_.batches()));
-  row_panels_ = b_.mul(panels_, s.cluster);
+  row_panels_ = group_panels_ = b_.mul(panels_, s.cluster);
+  if (epilogue_.kept > 0) {
+    group_panels_ = b_.mul(b_.mul(batch_panels_, arguments_.extent32(epilogue_.batches_in_group())), s.cluster);
+  }
   columns_ = b_.i32(0);
   for (size_t r = 0; r < plan_.regions.size(); ++r) {
     counts_.push_back(b_.ceil_div(arguments_.extent32(epilogue_.regions[r].extent), plan_.regions[r].step));
@@ -108,6 +111,8 @@ Sm90Tile Sm90Tiles::at(Val number) {
   Val column = b_.op(IntOp::Udiv, inside, height);
   Val panel = b_.add(first_panel, b_.sub(inside, b_.mul(column, height)));
   tile.batch = epilogue_.batch > 0 ? b_.op(IntOp::Udiv, panel, batch_panels_) : b_.i32(0);
+  tile.group = epilogue_.kept > 0 ? b_.op(IntOp::Udiv, tile.batch, arguments_.extent32(epilogue_.batches_in_group()))
+                                  : b_.i32(0);
   Val in_batch = epilogue_.batch > 0 ? b_.sub(panel, b_.mul(tile.batch, batch_panels_)) : panel;
   const auto of_cta = [&](Val number) { return s.cluster > 1 ? b_.add(b_.mul(number, s.cluster), rank_) : number; };
   tile.panel = of_cta(panel);

@@ -15,6 +15,7 @@ struct Sm90Tile {
   Val row;               ///< I32, first row of this CTA's tile
   Val row_end;           ///< I32, behind the last row of its batch (of all, if there is none)
   Val batch;             ///< I32, which product of a batch
+  Val group;             ///< I32, of the rows that statistics keep
   Val row_in_batch;      ///< I32, first row, counted in its batch
   Val panel;             ///< I32, number of the CTA's rows over all batches; of those that reach beyond M too
   Val region;            ///< I32
@@ -43,7 +44,8 @@ class Sm90Tiles {
   Val rank() const { return rank_; }        ///< of this CTA in its cluster
   Val columns() const { return columns_; }  ///< tiles across all regions
   Val region_columns(int region) const { return counts_[static_cast<size_t>(region)]; }
-  Val row_panels() const { return row_panels_; }  ///< CTA tiles along M, whole clusters, over all batches
+  Val row_panels() const { return row_panels_; }      ///< CTA tiles along M, whole clusters, over all batches
+  Val group_panels() const { return group_panels_; }  ///< those of one group of kept rows
   Sm90Tile at(Val number);
 
   /// Where the parts of a tile meet, if the depth is cut: how many there are, and numbers for its counter and, by part,
@@ -69,7 +71,7 @@ class Sm90Tiles {
   Sm90Arguments& arguments_;
   const Sm90Plan& plan_;
   const EpilogueProgram& epilogue_;
-  Val first_, step_, total_, rank_, columns_, panels_, row_panels_, depth_blocks_, parts_;
+  Val first_, step_, total_, rank_, columns_, panels_, row_panels_, group_panels_, depth_blocks_, parts_;
   Val batch_rows_, batch_panels_;  ///< of one batch
   std::vector<Val> counts_;
   Val whole_, tail_blocks_;  ///< tiles that are not cut; k-blocks of those that are

@@ -130,7 +130,9 @@ Value unknown(const CallSite& site) {
   if (site.scope.variables.count(name) > 0) return context.fail(DiagId::E0218, site.call.callee.span, {name});
   const SourceModule& module = *site.scope.module;
   if (module.routines.count(name) > 0) {
-    return context.fail(DiagId::E0299, site.call.callee.span, {"a call of a kernel or block, as `" + name + "`,"});
+    context.report(DiagId::E0299, site.call.callee.span, {"a call of a kernel or block, as `" + name + "`,"}).way_out =
+        "write what both share as a `fn`, which is inlined where it is called";
+    return Value::poison(site.call.callee.span);
   }
   report_unknown_function(context, site.scope, site.call.callee);
   return Value::poison(site.span);
@@ -198,7 +200,13 @@ Value evaluate_call(Context& context, Scope& scope, const ast::Call& call, Span 
     return reduce_call(site, *reduction);
   }
   if (op != nullptr) return call_op(site, *op);
-  if (contains(kLater, name)) return context.fail(DiagId::E0299, call.callee.span, {"`" + name + "`"});
+  if (contains(kLater, name)) {
+    context.report(DiagId::E0299, call.callee.span, {"`" + name + "`"}).way_out =
+        "turn it round: let what reads the rows take them by index, as `sum(gather(y, M = at), over = J)` where row t "
+        "is "
+        "made of rows `at[t, j]`";
+    return Value::poison(call.callee.span);
+  }
   return unknown(site);
 }
 

@@ -1,4 +1,6 @@
 // index, gather, last: coordinates as values, and values at coordinates.
+#include <algorithm>
+
 #include "compiler/elaborate/calls.h"
 #include "compiler/elaborate/elementwise.h"
 #include "compiler/elaborate/expressions.h"
@@ -67,10 +69,16 @@ Value gather_at(const CallSite& site) {
   const NamedDim indexed = found->dim;
   Value result = value;
   result.dimension.reset();
-  std::erase_if(result.dims, [&](const ValueDim& d) { return d.dim == indexed; });
+  const auto at =
+      std::find_if(result.dims.begin(), result.dims.end(), [&](const ValueDim& d) { return d.dim == indexed; });
+  const auto place = at - result.dims.begin();
+  const auto others = static_cast<ptrdiff_t>(result.dims.size()) - 1;
+  result.dims.erase(at);
   auto dims = broadcast(context, site.span, {result, index});
   if (!dims) return Value::poison(site.span);
   result.dims = std::move(*dims);
+  // What the index brings takes the place of the dimension that is indexed, as in `x[t]` elsewhere.
+  std::rotate(result.dims.begin() + place, result.dims.begin() + others, result.dims.end());
   result.node = context.graph().gather(value.node, indexed, index.node, site.span);
   return result;
 }

@@ -4,6 +4,7 @@
 
 #include "compiler/elaborate/expressions.h"
 #include "compiler/elaborate/statements.h"
+#include "dsl/foreign_words.h"
 #include "dsl/suggest.h"
 
 namespace coda {
@@ -47,8 +48,9 @@ std::optional<std::vector<const ast::Expr*>> match(const CallSite& site, const a
       if (at == parameters.size()) {
         std::vector<std::string> names;
         for (const auto& p : parameters) names.push_back(p.name.text);
-        context.report(DiagId::E0221, argument.keyword->span,
-                       {name, keyword, suggestion(keyword, names, "its arguments are", "it takes none")});
+        std::string instead(instead_of_argument(keyword));
+        if (instead.empty()) instead = suggestion(keyword, names, "its arguments are", "it takes none");
+        context.report(DiagId::E0221, argument.keyword->span, {name, keyword, std::move(instead)});
         return std::nullopt;
       }
       if (given[at] != nullptr) {

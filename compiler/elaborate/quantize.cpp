@@ -149,7 +149,10 @@ Value quantize_by(const CallSite& site) {
   if (scales.is_poison()) return scales;
 
   const double largest = info(*element).max_finite;
-  Value scaled = binary_operator(context, "/", blocks->value, scales, site.span);
+  // By a scale of few bits that is no power of two exactly, as its format defines it; `/` would round twice.
+  const bool divides = *scale != DType::F32 && *scale != DType::UE8M0;
+  Value scaled = divides ? apply_op(context, find_op("div"), {blocks->value, scales}, site.span)
+                         : binary_operator(context, "/", blocks->value, scales, site.span);
   if (info(*element).num_class == NumClass::Int) scaled = apply_op(context, find_op("round"), {scaled}, site.span);
   Value elements =
       cast_to(context, held(site, scaled, *element == DType::U8 ? 0 : -largest, largest), *element, site.span);

@@ -86,6 +86,23 @@ std::optional<double> default_of(Context& context, Scope& scope, const ast::Para
   return value;
 }
 
+ParamLayout layout_of(Context& context, const ast::Name& name, const Param& param) {
+  const auto layout = layout_from_name(name.text);
+  if (!layout) {
+    context.report(DiagId::E0273, name.span, {name.text});
+    return ParamLayout::RowMajor;
+  }
+  std::string reason;
+  if (param.role != Param::Role::Out) reason = "is no output";
+  if (param.dims.size() != 2) {
+    reason = "has " + std::to_string(param.dims.size()) + (param.dims.size() == 1 ? " dimension" : " dimensions");
+  }
+  if (info(param.dtype).bits != 8) reason = "is " + std::string(info(param.dtype).name);
+  if (context.program.is_block) reason = "is of a block, which may read it again";
+  if (!reason.empty()) context.report(DiagId::E0274, name.span, {param.name, reason, name.text});
+  return *layout;
+}
+
 void declare(Context& context, Scope& scope, const ast::Parameter& parameter, bool is_output) {
   const auto existing = scope.variables.find(parameter.name.text);
   if (existing != scope.variables.end()) {
@@ -96,7 +113,6 @@ void declare(Context& context, Scope& scope, const ast::Parameter& parameter, bo
   Variable variable;
   variable.span = parameter.name.span;
   variable.used = true;  // until it is known to be whole: no follow-ups of what is wrong with it
-  if (parameter.layout) context.report(DiagId::E0299, parameter.layout->span, {"`layout`"});
   std::optional<DType> dtype;
   std::optional<std::vector<NamedDim>> dims;
   if (parameter.type) {
@@ -122,6 +138,7 @@ void declare(Context& context, Scope& scope, const ast::Parameter& parameter, bo
   param.dims = *dims;
   param.is_const = parameter.is_const;
   param.span = parameter.name.span;
+  if (parameter.layout) param.layout = layout_of(context, *parameter.layout, param);
   param.default_value = default_of(context, scope, parameter, param);
   variable.param = static_cast<int>(context.program.params.size());
   variable.used = false;

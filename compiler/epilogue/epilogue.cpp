@@ -17,6 +17,8 @@ Dim EpilogueProgram::total_depth() const {
 }
 
 Dim EpilogueProgram::batches() const { return product({rows.begin(), rows.begin() + batch}); }
+Dim EpilogueProgram::kept_groups() const { return product({rows.begin(), rows.begin() + kept}); }
+Dim EpilogueProgram::batches_in_group() const { return product({rows.begin() + kept, rows.begin() + batch}); }
 Dim EpilogueProgram::rows_in_batch() const { return product({rows.begin() + batch, rows.end()}); }
 
 }  // namespace coda

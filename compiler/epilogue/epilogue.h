@@ -23,6 +23,13 @@ struct GemmOperand {
   std::vector<int> batch_axes;  ///< axes that both operands have, outermost first
   /// Axes of the summed dimension outside `depth_axis`, outermost first: the depth is their mixed-radix number.
   std::vector<int> outer_depth_axes;
+  /// Of gathered rows or columns: the parameter of whole numbers that says where along the only outer axis each of them
+  /// lies, and its axes, outermost first, whose mixed-radix number is that of the row. Elsewhere than on the axis are
+  /// zeros.
+  int index_param = -1;
+  std::vector<int> index_axes;
+
+  bool gathered() const { return index_param >= 0; }
 };
 
 /// One product of several that are summed in the accumulator.
@@ -68,8 +75,8 @@ struct Store {
 
 enum class StatScope : uint8_t {
   Row,     ///< one state a row, over all columns of its parts
-  Column,  ///< one state a column, over all rows
-  All,     ///< one state, over rows and columns
+  Column,  ///< one state a column, over all rows (but those that EpilogueProgram::kept says)
+  All,     ///< one state, over rows (likewise) and columns
 };
 
 /// A reduction wider than a tile: partials a tile, finished inside the launch in a fixed order.
@@ -111,9 +118,12 @@ struct EpilogueProgram {
   GemmOperand a, b;               ///< of the only product, or of the last one
   std::vector<GemmTerm> earlier;  ///< products that are summed first
   std::vector<NamedDim> rows;     ///< outermost first; usually one. The row coordinate is their mixed-radix number
-  int batch = 0;                  ///< so many of `rows` are dimensions of both operands: a product for each
-  NamedDim column;                ///< the GEMM's N
-  Dim depth;                      ///< the GEMM's K, of the last product
+  int batch = 0;                  ///< so many of `rows` have a product for each element; no tile reaches into two
+  /// So many of `rows`, all of the batch, are kept by the statistics of scope Column and All, which run over the
+  /// others: their states, and the finish stores of these scopes, are one for each element of the kept rows.
+  int kept = 0;
+  NamedDim column;  ///< the GEMM's N
+  Dim depth;        ///< the GEMM's K, of the last product
   std::vector<Region> regions;
   std::vector<Store> stores;
   std::vector<Statistic> statistics;
@@ -128,6 +138,8 @@ struct EpilogueProgram {
   Dim total_depth() const;              ///< of all products
   Dim batches() const;                  ///< number of products of each term
   Dim rows_in_batch() const;            ///< of one product; times batches() it is all rows
+  Dim kept_groups() const;              ///< elements of the kept rows; 1 if none are
+  Dim batches_in_group() const;         ///< products of one of them
 };
 
 /// Lowers a `kernel` after elaboration. Structural extents (head sizes, groups) must be bound: each unbound one is

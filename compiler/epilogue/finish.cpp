@@ -41,10 +41,10 @@ bool find_statistics(Lowering& l, NodeId id, std::set<NodeId>& seen, std::vector
 
 struct Scope {
   std::vector<NamedDim> rows, columns;  ///< what is reduced over
-  bool all_rows = false;
+  bool all_rows = false;                ///< that are not kept
 };
 
-/// What the reduction runs over. False (reported) if it is a part of the rows.
+/// What the reduction runs over. False (reported) if it is a part of the rows, but all that are not kept.
 bool study(Lowering& l, NodeId statistic, const Unit& about, Scope& scope) {
   const Node& node = l.graph[statistic];
   AffineMap reduced;
@@ -61,7 +61,10 @@ bool study(Lowering& l, NodeId statistic, const Unit& about, Scope& scope) {
       for (const auto& term : alias->second.terms) covered.insert(term.dim.name);
     }
   }
-  scope.all_rows = covered.size() == l.roles.rows.size();
+  const auto& rows = l.roles.rows;
+  scope.all_rows = covered.size() + static_cast<size_t>(l.roles.kept) == rows.size() &&
+                   std::none_of(rows.begin(), rows.begin() + l.roles.kept,
+                                [&](const NamedDim& row) { return covered.contains(row.name); });
   if (scope.rows.empty() || scope.all_rows) return true;
   std::vector<std::string> names;
   for (const auto& dim : scope.rows) names.push_back(dim.name);
@@ -71,7 +74,8 @@ bool study(Lowering& l, NodeId statistic, const Unit& about, Scope& scope) {
 }
 
 Dim count_of(const Lowering& l, const Scope& scope) {
-  return product(scope.columns) * (scope.all_rows ? product(l.roles.rows) : Dim(1));
+  return product(scope.columns) *
+         (scope.all_rows ? product({l.roles.rows.begin() + l.roles.kept, l.roles.rows.end()}) : Dim(1));
 }
 
 /// The value that is lifted, in terms of rows and of the columns that are reduced over.

@@ -143,6 +143,7 @@ class Lowerer {
     out_.b = roles.b;
     out_.earlier = roles.earlier;
     out_.batch = roles.batch;
+    out_.kept = roles.kept;
     out_.rows = roles.rows;
     out_.column = roles.column;
     out_.depth = roles.depth.extent;
@@ -152,14 +153,8 @@ class Lowerer {
 
   /// Says in which stage each output is made, and makes the units. Goes on after an error, to report several.
   bool classify(Lowering& l, const std::vector<NodeId>& values) {
-    std::vector<bool> in_tile;
-    for (const auto& output : source_.outputs) {
-      bool rows = false, columns = false;
-      for (const auto& dim : source_.params[static_cast<size_t>(output.param)].dims) {
-        (l.roles.is_row(dim.name) ? rows : columns) = true;
-      }
-      in_tile.push_back(rows && columns);
-    }
+    std::set<std::string> kept;
+    for (int i = 0; i < l.roles.kept; ++i) kept.insert(l.roles.rows[static_cast<size_t>(i)].name);
     bool good = true;
     for (size_t i = 0; i < values.size(); ++i) {
       const int param = source_.outputs[i].param;
@@ -192,19 +187,18 @@ class Lowerer {
         good = false;
         continue;
       }
-      if (!rows.empty() && rows.size() != l.roles.rows.size()) {
+      const bool every_row = rows.size() == l.roles.rows.size();
+      if (!every_row && rows != kept) {
         good = refuse_rows(unit, rows, l) && good;
         continue;
       }
-      if (in_tile[i]) {
+      if (every_row && !unit.columns.empty()) {
         unit.value = l.reindexer.at(values[i], l.roles.row_alias);
         good = settle(l, std::move(unit), units_) && good;
       } else if (unit.columns.empty()) {
         const NodeId value = l.reindexer.at(values[i], l.roles.row_alias);
-        FinishStore store{.param = param,
-                          .value = value,
-                          .scope = rows.empty() ? StatScope::All : StatScope::Row,
-                          .index = unit.index};
+        FinishStore store{
+            .param = param, .value = value, .scope = every_row ? StatScope::Row : StatScope::All, .index = unit.index};
         good = add_row_finish(l, out_, std::move(store), unit, units_) && good;
       } else {
         unit.use = Unit::Use::ColumnFinish;
@@ -218,10 +212,19 @@ class Lowerer {
   bool refuse_rows(const Unit& unit, const std::set<std::string>& rows, Lowering& l) {
     for (const auto& row : l.roles.rows) {
       if (rows.contains(row.name)) continue;
+      if (l.roles.kept > 0) return refuse_other_rows(unit, l);
       diagnostics_.report(DiagId::E0323, unit.span, {unit.name, "all but `" + row.name + "`", "rows"});
       return false;
     }
     return true;
+  }
+
+  /// Some statistic keeps a part of the rows, and this output has neither that part nor all.
+  bool refuse_other_rows(const Unit& unit, Lowering& l) {
+    std::vector<std::string> kept;
+    for (int i = 0; i < l.roles.kept; ++i) kept.push_back(l.roles.rows[static_cast<size_t>(i)].name);
+    diagnostics_.report(DiagId::E0325, unit.span, {unit.name, name_list(kept)});
+    return false;
   }
 
   bool emit(Lowering& l) {

@@ -203,6 +203,12 @@ NamedDim Normaliser::join_depth(const std::vector<NamedDim>& over, NodeId (&oper
   return depth;
 }
 
+/// Or a parameter under other names.
+bool Normaliser::is_parameter(NodeId id) const {
+  while (graph_[id].kind == NodeKind::View) id = graph_[id].args[0];
+  return graph_[id].kind == NodeKind::Input;
+}
+
 /// `factors` all have a summed dimension. Two of them with dimensions of their own are a GEMM; anything else stays a
 /// reduction of what does not use the tile, which is refused where it is used.
 NodeId Normaliser::gemm(std::vector<NodeId> factors, const std::vector<NamedDim>& over, std::vector<NodeId> outside,
@@ -250,6 +256,9 @@ NodeId Normaliser::gemm(std::vector<NodeId> factors, const std::vector<NamedDim>
     if (&group == &groups.front()) parts.insert(parts.end(), depth_only.begin(), depth_only.end());
     const NodeId operand = graph_.contract(parts, {});
     const Node* leaf = &graph_[operand];
+    if (leaf->kind == NodeKind::Gather && !shares({leaf->dim}, over) && is_parameter(leaf->args[1])) {
+      leaf = &graph_[leaf->args[0]];
+    }
     while (leaf->kind == NodeKind::View || leaf->kind == NodeKind::Put) leaf = &graph_[leaf->args[0]];
     if (leaf->kind == NodeKind::Input) continue;
     computed = true;

@@ -62,6 +62,7 @@ class Normaliser {
   void take_apart(NodeId factor, const std::vector<NamedDim>& over, std::vector<NodeId>& inside,
                   std::vector<NodeId>& outside, Span span);
   bool uses_gemm(NodeId node);
+  bool is_parameter(NodeId node) const;
   void log(const char* law, std::string detail, Span span);
   NamedDim bound(const NamedDim& dim) const { return {dim.name, dim.extent.substitute(program_.bound)}; }
   AffineMap bound(const AffineMap& map) const;

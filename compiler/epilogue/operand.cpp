@@ -48,7 +48,13 @@ std::vector<int> OperandShape::outer_axes() const {
   return all;
 }
 
+GemmOperand OperandShape::operand() const {
+  if (index_param < 0) return {param, outer_axes(), depth_axis, batch_axes, outer_depth_axes, -1, {}};
+  return {param, {gathered_axis}, depth_axis, {}, outer_depth_axes, index_param, outer_axes()};
+}
+
 bool OperandShape::take_batch(const std::vector<NamedDim>& batch) {
+  if (index_param >= 0 && !batch.empty()) return false;
   for (const NamedDim& dim : batch) {
     const auto it = std::find(own.begin(), own.end(), dim);
     if (it == own.end()) return false;
@@ -60,8 +66,33 @@ bool OperandShape::take_batch(const std::vector<NamedDim>& batch) {
   return true;
 }
 
+namespace {
+
+/// Rows of a matrix at the places that a parameter holds: nothing else of either.
+std::optional<OperandShape> gathered_shape(const Program& program, const Graph& graph, const Node& gather,
+                                           const NamedDim& depth) {
+  auto shape = operand_shape(program, graph, gather.args[0], depth);
+  int index = -1;
+  const auto index_axes = axes_of(program, graph, gather.args[1], index);
+  if (!shape || !index_axes || shape->own.size() != 1 || shape->axes[0].size() != 1) return std::nullopt;
+  const std::vector<NamedDim>& dims = graph[gather.args[1]].dims;
+  if (shape->index_param >= 0 || !(shape->own[0] == gather.dim) || dims.empty()) return std::nullopt;
+  shape->gathered_axis = shape->axes[0][0];
+  shape->index_param = index;
+  shape->own = dims;
+  shape->axes.clear();
+  std::sort(shape->own.begin(), shape->own.end(), [&](const NamedDim& a, const NamedDim& b) {
+    return index_axes->at(a.name).front() < index_axes->at(b.name).front();
+  });
+  for (const NamedDim& dim : shape->own) shape->axes.push_back(index_axes->at(dim.name));
+  return shape;
+}
+
+}  // namespace
+
 std::optional<OperandShape> operand_shape(const Program& program, const Graph& graph, NodeId node,
                                           const NamedDim& depth) {
+  if (graph[node].kind == NodeKind::Gather) return gathered_shape(program, graph, graph[node], depth);
   OperandShape shape;
   const auto axes = axes_of(program, graph, node, shape.param);
   if (!axes) return std::nullopt;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/epilogue/operand.h"
+
 namespace coda {
 
 namespace {
@@ -176,6 +178,22 @@ NodeId Reindexer::rebuild_sum(const Node& node, const Substitution& relevant) {
     coefficients.push_back(1);
   }
   return graph_.sum(std::move(terms), std::move(coefficients), node.span);
+}
+
+std::optional<std::vector<NamedDim>> Reindexer::digits_in_steps(const AffineMap& put, const AffineMap& coordinate,
+                                                                const std::function<bool(const std::string&)>& taken) {
+  if (coordinate.terms.size() != 1) return std::nullopt;
+  const auto& [dim, stride] = coordinate.terms[0];
+  const auto step = stride.constant(), first = coordinate.offset.constant();
+  if (!step || *step < 2 || !first || *first < 0 || *first >= *step) return std::nullopt;
+  const auto digits = whole_regrouping(put, dim.extent * stride);
+  if (!digits || digits->size() < 2) return std::nullopt;
+  const auto inner = facts_.exact_quotient(digits->back().extent, stride);
+  if (!inner) return std::nullopt;
+  std::vector<NamedDim> dims;
+  for (const NamedDim& digit : *digits) dims.push_back(taken(digit.name) ? fresh(digit) : digit);
+  dims.back() = fresh({digits->back().name, *inner});
+  return dims;
 }
 
 Reindexer::Landing Reindexer::land(const AffineMap& put, const AffineMap& coordinate) const {

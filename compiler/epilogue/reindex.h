@@ -41,6 +41,12 @@ class Reindexer {
   };
   Landing land(const AffineMap& put, const AffineMap& coordinate) const;
 
+  /// Where a put's digits make up a whole dimension, and it is asked at s*d + e: the digits (outermost first, under
+  /// names that aren't `taken`) that make d, so that elements s apart lie in one group of the put (pairs in a block).
+  /// Nothing if s does not divide it.
+  std::optional<std::vector<NamedDim>> digits_in_steps(const AffineMap& put, const AffineMap& coordinate,
+                                                       const std::function<bool(const std::string&)>& taken);
+
  private:
   NodeId rebuild(const Node& node, NodeId id, const Substitution& relevant);
   NodeId rebuild_reduction(const Node& node, const Substitution& relevant);

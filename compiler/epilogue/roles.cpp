@@ -1,8 +1,10 @@
 #include "compiler/epilogue/roles.h"
 
 #include <algorithm>
+#include <set>
 
 #include "compiler/epilogue/describe.h"
+#include "compiler/epilogue/layout.h"
 #include "compiler/epilogue/operand.h"
 #include "dsl/diagnostics.h"
 
@@ -13,8 +15,12 @@ namespace {
 /// How the program uses the accumulator's dimensions that come from one operand.
 struct Side {
   OperandShape shape;
-  bool plain = true;                                       ///< whole dimensions only: these can be rows
-  std::string reason;                                      ///< why not
+  bool plain = true;   ///< whole dimensions only: these can be rows
+  std::string reason;  ///< why not
+  /// What reductions over a part of the dimensions leave: these can be rows whose other dimensions are a batch.
+  std::optional<std::set<std::string>> kept;
+  bool differ = false;                                     ///< reductions leave different parts
+  std::vector<NamedDim> reduced;                           ///< by them, as the program reads them
   Substitution alias;                                      ///< other names → this side's dimensions
   std::map<std::string, std::vector<NamedDim>> regrouped;  ///< a dimension → the dimensions it is read as
 
@@ -25,6 +31,23 @@ struct Side {
     return alias.contains(name) || std::any_of(regrouped.begin(), regrouped.end(), names) ||
            std::any_of(shape.own.begin(), shape.own.end(), [&](const NamedDim& d) { return d.name == name; });
   }
+  /// A reduction over `bound`, which leaves `free`.
+  void keep(const std::set<std::string>& free, const std::vector<NamedDim>& bound) {
+    differ = differ || (kept && *kept != free);
+    if (differ) refuse("reduces over different parts of the dimensions");
+    kept = free;
+    reduced.insert(reduced.end(), bound.begin(), bound.end());
+  }
+  /// What a tile of columns can hold: then a part's statistic may also be used in the tile's elements.
+  bool reduces_in_tile() const {
+    int64_t count = 1;
+    for (const NamedDim& dim : reduced) {
+      const auto extent = dim.extent.constant();
+      if (!extent || *extent > kWidestGranule) return false;
+      count = std::max(count, *extent);
+    }
+    return true;
+  }
   void refuse(std::string why) {
     if (plain) reason = std::move(why);
     plain = false;
@@ -34,7 +57,9 @@ struct Side {
 void study(Side& side, const std::vector<Uses>& uses) {
   for (const Uses& use : uses) {
     for (const Read& read : use.accumulator) {
-      int bound = 0, free = 0;
+      std::vector<NamedDim> bound;
+      std::set<std::string> free;
+      bool mixed = false;
       for (const auto& dim : side.shape.own) {
         const AffineMap& map = read.at.at(dim.name);
         const auto digits = whole_regrouping(map, dim.extent);
@@ -42,10 +67,13 @@ void study(Side& side, const std::vector<Uses>& uses) {
           side.refuse("reads `" + dim.name + "` at " + formula(map));
           continue;
         }
+        const auto bound_before = bound.size();
         for (const auto& digit : *digits) {
-          (is_bound(digit.name) ? bound : free) += 1;
+          if (is_bound(digit.name)) bound.push_back(digit);
           if (read.limits.contains(digit.name)) side.refuse("joins pieces along `" + dim.name + "`");
         }
+        if (bound.size() == bound_before) free.insert(dim.name);
+        mixed = mixed || (bound.size() > bound_before && bound.size() < bound_before + digits->size());
         if (digits->size() == 1) {
           const std::string name = original_name(digits->front().name);
           if (name == dim.name) continue;
@@ -58,7 +86,8 @@ void study(Side& side, const std::vector<Uses>& uses) {
           if (!fresh && it->second != names) side.refuse("groups `" + dim.name + "` in two ways");
         }
       }
-      if (bound > 0 && free > 0) side.refuse("reduces over a part of the dimensions");
+      if (mixed) side.refuse("reduces over a part of the dimensions");
+      if (!bound.empty() && !free.empty()) side.keep(free, bound);
     }
   }
 }
@@ -124,8 +153,19 @@ class RoleFinder {
  private:
   std::optional<OperandShape> shape_of(NodeId operand, const NamedDim& depth) {
     auto shape = operand_shape(program_, graph_, operand, depth);
-    if (!shape) diagnostics_.report(DiagId::E0306, span_, {describe(program_, graph_, operand)});
+    if (shape) return shape;
+    if (graph_[operand].kind == NodeKind::Gather) {
+      refuse_gather(operand);
+    } else {
+      diagnostics_.report(DiagId::E0306, span_, {describe(program_, graph_, operand)});
+    }
     return shape;
+  }
+
+  bool refuse_gather(NodeId operand) {
+    diagnostics_.report(DiagId::E0326, own_span(program_, graph_[operand].span, span_),
+                        {describe(program_, graph_, operand)});
+    return false;
   }
 
   bool find_sides(const std::vector<NodeId>& values) {
@@ -138,21 +178,78 @@ class RoleFinder {
     for (const NamedDim& dim : sides_[0].shape.own) {
       if (std::find(gemm_.batch.begin(), gemm_.batch.end(), dim) != gemm_.batch.end()) batch_.push_back(dim);
     }
-    for (Side& side : sides_) side.shape.take_batch(batch_);
+    const OperandShape whole[2] = {sides_[0].shape, sides_[1].shape};
+    for (int s = 0; s < 2; ++s) {
+      if (!sides_[s].shape.take_batch(batch_)) return refuse_gather(gemm_.operands[s]);
+    }
     UseCollector collector(graph_, gemm_.node);
     std::vector<Uses> uses;
     for (const NodeId value : values) uses.push_back(collector.collect(reindexer_.at(value, {})));
     for (Side& side : sides_) study(side, uses);
+    refuse_parts();
+    for (const Side& side : sides_) {
+      if (!side.differ || side.reduces_in_tile()) continue;
+      diagnostics_.report(DiagId::E0327, span_, {describe(program_, graph_, gemm_.node)});
+      return false;
+    }
     if (!sides_[0].plain && !sides_[1].plain) {
       diagnostics_.report(DiagId::E0314, span_, {sides_[0].reason, sides_[1].reason});
       return false;
     }
     column_ = sides_[0].plain && sides_[1].plain ? column_vote(program_, sides_) : sides_[0].plain ? 1 : 0;
-    // Several dimensions as columns need constant inner extents.
-    if (sides_[column_].plain && joins(sides_[column_]) && !joins(sides_[1 - column_])) column_ = 1 - column_;
-    roles_.either = sides_[0].plain && sides_[1].plain && !joins(row_side());
+    // Several dimensions as columns need constant inner extents; those of which a part is reduced are better rows.
+    const auto unfit = [](const Side& side) { return joins(side) || side.kept.has_value(); };
+    if (sides_[column_].plain && unfit(sides_[column_]) && !unfit(sides_[1 - column_])) column_ = 1 - column_;
+    roles_.either = sides_[0].plain && sides_[1].plain && !unfit(row_side());
     if (other_way_ && roles_.either) column_ = 1 - column_;
-    return batch_.empty() || add_batch(uses);
+    if (row_side().kept && !make_batch()) return refuse_gather(gemm_.operands[1 - column_]);
+    if (batch_.empty() && joins(sides_[column_])) batch_of_columns(uses);
+    if (!batch_.empty() && batch_of_ == BatchOf::Both && !add_batch(uses)) return false;
+    if (batch_of_ == BatchOf::Rows || kept_.empty()) return true;
+    // The kept dimensions are the outermost of the batch.
+    std::stable_partition(batch_.begin(), batch_.end(), [&](const NamedDim& dim) { return kept_.contains(dim.name); });
+    for (int s = 0; s < 2; ++s) {
+      if (batch_of_ == BatchOf::Columns && s != column_) continue;
+      sides_[s].shape = whole[s];
+      sides_[s].shape.take_batch(batch_);
+    }
+    return true;
+  }
+
+  /// Columns of several dimensions whose inner ones have no known extent can be a product for each of the outer ones,
+  /// by the same rows; where what is done with them does not need them side by side.
+  void batch_of_columns(const std::vector<Uses>& uses) {
+    Side& columns = sides_[column_];
+    if (std::any_of(uses.begin(), uses.end(), [](const Uses& use) { return !use.puts.empty(); })) return;
+    const OperandShape whole = columns.shape;
+    batch_.assign(whole.own.begin(), whole.own.end() - 1);
+    if (columns.shape.take_batch(batch_) && add_batch_to_rows(uses).empty()) {
+      batch_of_ = BatchOf::Columns;
+      return;
+    }
+    columns.shape = whole;
+    batch_.clear();
+    kept_.clear();
+  }
+
+  /// Which sides of which a part is reduced can't be rows. Where a tile of columns holds the part, it stays as it is.
+  void refuse_parts() {
+    for (int s = 0; s < 2; ++s) {
+      Side &side = sides_[s], &other = sides_[1 - s];
+      const bool in_tile = side.kept && side.reduces_in_tile() && other.plain && !other.kept;
+      if (side.kept && (in_tile || !batch_.empty())) side.refuse("reduces over a part of the dimensions");
+    }
+  }
+
+  /// The rows that are kept are a batch of products by the same columns.
+  bool make_batch() {
+    Side& rows = row_side();
+    kept_ = *rows.kept;
+    for (const NamedDim& dim : rows.shape.own) {
+      if (kept_.contains(dim.name)) batch_.push_back(dim);
+    }
+    batch_of_ = BatchOf::Rows;
+    return rows.shape.take_batch(batch_);
   }
 
   /// The batch's dimensions are the outermost rows: to what is done with the accumulator they are no others. If they
@@ -178,7 +275,14 @@ class RoleFinder {
     rows.shape = rows_of_product();
     rows.shape.own.insert(rows.shape.own.begin(), batch_.begin(), batch_.end());
     study(rows, uses);
+    if (rows.kept) {
+      for (const NamedDim& dim : rows.shape.own) {
+        const bool of_batch = std::find(batch_.begin(), batch_.end(), dim) != batch_.end();
+        if (rows.kept->contains(dim.name) && !of_batch) rows.refuse("reduces over a part of the dimensions");
+      }
+    }
     if (!rows.plain) return rows.reason;
+    kept_ = rows.kept.value_or(std::set<std::string>{});
     row_side().alias = rows.alias;
     row_side().regrouped = rows.regrouped;
     return "";
@@ -202,11 +306,15 @@ class RoleFinder {
         shapes[s] = shape_of(earlier.operands[s], earlier.depth);
         if (!shapes[s]) return false;
       }
-      const bool batched = shapes[0]->take_batch(batch_) && shapes[1]->take_batch(batch_);
       int rows = -1;
-      for (int s = 0; s < 2 && batched; ++s) {
-        const bool fits = shapes[s]->own == rows_of_product().own && shapes[1 - s]->own == columns_of_product().own;
-        if (fits && rows < 0) rows = s;
+      for (int s = 0; s < 2 && rows < 0; ++s) {
+        OperandShape of_rows = *shapes[s], of_columns = *shapes[1 - s];
+        const bool batched = (batch_of_ == BatchOf::Columns || of_rows.take_batch(batch_)) &&
+                             (batch_of_ == BatchOf::Rows || of_columns.take_batch(batch_));
+        if (!batched || of_rows.own != rows_of_product().own || of_columns.own != columns_of_product().own) continue;
+        rows = s;
+        shapes[s] = std::move(of_rows);
+        shapes[1 - s] = std::move(of_columns);
       }
       if (rows < 0) {
         const NodeId first = graph_.contract({earlier.operands[0], earlier.operands[1]}, {earlier.depth});
@@ -237,9 +345,11 @@ class RoleFinder {
     };
     bool good = true;
     for (const GemmOperand* operand : operands) {
-      if (param(operand).role != Param::Role::InOut) continue;
-      diagnostics_.report(DiagId::E0331, span_, {param(operand).name});
-      good = false;
+      for (const int index : {operand->param, operand->index_param}) {
+        if (index < 0 || program_.params[static_cast<size_t>(index)].role != Param::Role::InOut) continue;
+        diagnostics_.report(DiagId::E0331, span_, {program_.params[static_cast<size_t>(index)].name});
+        good = false;
+      }
     }
     for (size_t i = 0; i < operands.size() && good; i += 2) {
       const Param &a = param(operands[i]), &b = param(operands[i + 1]);
@@ -272,6 +382,7 @@ class RoleFinder {
       roles_.rows.insert(roles_.rows.end(), digits.begin(), digits.end());
       if (it != rows.regrouped.end()) regroup_[all[i].name] = mixed_radix(digits);
       if (i + 1 == batch_.size()) roles_.batch = static_cast<int>(roles_.rows.size());
+      if (i + 1 == kept_.size()) roles_.kept = static_cast<int>(roles_.rows.size());
     }
     roles_.row_alias = regroup_;
     for (const auto& [name, map] : rows.alias) roles_.row_alias[name] = substitute(map, regroup_);
@@ -339,6 +450,8 @@ class RoleFinder {
   const Span span_;
   Side sides_[2];
   std::vector<NamedDim> batch_;
+  enum class BatchOf : uint8_t { Both, Rows, Columns } batch_of_ = BatchOf::Both;  ///< whose operand has it
+  std::set<std::string> kept_;  ///< of the batch, by reductions over all other rows
   int column_ = 1;
   std::vector<Operands> terms_;
   Substitution regroup_;

@@ -18,6 +18,7 @@ struct Roles {
   std::vector<GemmTerm> earlier;
   std::vector<NamedDim> rows;
   int batch = 0;
+  int kept = 0;  ///< as EpilogueProgram says
   NamedDim column;
   NamedDim depth;
   /// Other names and groupings of rows, in terms of `rows`: M2 → M, T → S*b + s.

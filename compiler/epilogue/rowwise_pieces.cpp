@@ -18,6 +18,7 @@ class Cutter {
     if (depth < kDeepest && pieces_.size() < kMostPieces) {
       UseCollector collector(graph_, kNoNode);
       for (const OpenPut& open : collector.collect(piece.value).puts) {
+        if (in_steps(piece, open, depth)) return;
         const auto dim = as_dimension(open.coordinate);
         const auto at = std::find_if(piece.dims.begin(), piece.dims.end(),
                                      [&](const NamedDim& d) { return dim && d.name == dim->name; });
@@ -31,6 +32,23 @@ class Cutter {
   }
 
  private:
+  /// Elements several columns apart of what one put joins, as pairs of a block: walked as the put's groups have them.
+  bool in_steps(const RowPiece& piece, const OpenPut& open, int depth) {
+    const std::vector<AffineMap> maps = distinct_maps(open);
+    if (maps.size() != 1 || open.coordinate.terms.size() != 1) return false;
+    const std::string& name = open.coordinate.terms[0].dim.name;
+    const auto at =
+        std::find_if(piece.dims.begin(), piece.dims.end(), [&](const NamedDim& d) { return d.name == name; });
+    if (at == piece.dims.end()) return false;
+    const auto taken = [&](const std::string& other) {
+      return std::any_of(piece.dims.begin(), piece.dims.end(), [&](const NamedDim& d) { return d.name == other; });
+    };
+    const auto digits = reindexer_.digits_in_steps(maps[0], open.coordinate, taken);
+    if (!digits) return false;
+    replace(piece, at - piece.dims.begin(), mixed_radix(*digits), *digits, depth);
+    return true;
+  }
+
   std::vector<AffineMap> distinct_maps(const OpenPut& open) const {
     std::vector<AffineMap> maps;
     for (const NodeId sibling : open.siblings) {

@@ -31,8 +31,13 @@ class Summariser {
     } else {
       s_.flops = Dim(2) * rows * s_.columns * e_.total_depth();
       for (const GemmTerm& term : e_.terms()) {
-        add(s_.loads, term.a.param, "operand", rows * term.depth);
-        add(s_.loads, term.b.param, "operand", e_.batches() * s_.columns * term.depth);
+        for (const GemmOperand* operand : {&term.a, &term.b}) {
+          if (operand->gathered())
+            add(s_.loads, operand->index_param, "index", product(param(operand->index_param).dims));
+        }
+        const auto products = [&](const GemmOperand& o) { return o.batch_axes.empty() ? Dim(1) : e_.batches(); };
+        add(s_.loads, term.a.param, "operand", products(term.a) * e_.rows_in_batch() * term.depth);
+        add(s_.loads, term.b.param, "operand", products(term.b) * s_.columns * term.depth);
       }
     }
     std::set<NodeId> statistics;
@@ -52,8 +57,8 @@ class Summariser {
     for (const auto& store : e_.finish_stores) {
       inputs(store.value, statistics);
       const Dim elements = store.scope == StatScope::Row      ? rows
-                           : store.scope == StatScope::Column ? count(store.columns)
-                                                              : Dim(1);
+                           : store.scope == StatScope::Column ? e_.kept_groups() * count(store.columns)
+                                                              : e_.kept_groups();
       add(s_.stores, store.param, "finish", elements);
     }
     for (const auto& stream : s_.loads) s_.read_bytes = s_.read_bytes + stream.bytes;

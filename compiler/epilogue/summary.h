@@ -13,7 +13,7 @@ struct KernelSummary {
   /// A tensor that is read or written, and how much of it: every byte counted once.
   struct Stream {
     int param = -1;
-    std::string role;  ///< "operand", "row vector", "column vector", "tile", "finish"
+    std::string role;  ///< "operand", "index", "row vector", "column vector", "tile", "finish"
     Dim elements, bytes;
   };
   std::vector<Stream> loads, stores;

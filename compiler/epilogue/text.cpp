@@ -18,6 +18,7 @@ class Dumper {
     text_ << "epilogue " << e_.program.name << "\n";
     text_ << "  rows " << dims(e_.rows);
     if (e_.batch > 0) text_ << ", of which the batch " << dims({e_.rows.begin(), e_.rows.begin() + e_.batch});
+    if (e_.kept > 0) text_ << ", of it kept " << dims({e_.rows.begin(), e_.rows.begin() + e_.kept});
     if (e_.is_rowwise()) {
       text_ << ", no product\n";
     } else {
@@ -72,7 +73,9 @@ class Dumper {
     for (const int axis : operand.batch_axes) text_ << " " << axis;
     text_ << ", depth axis";
     for (const int axis : operand.outer_depth_axes) text_ << " " << axis;
-    text_ << " " << operand.depth_axis << ", " << info(e_.operand_dtype(operand)).name << "\n";
+    text_ << " " << operand.depth_axis;
+    if (operand.gathered()) text_ << ", gathered by " << name(operand.index_param);
+    text_ << ", " << info(e_.operand_dtype(operand)).name << "\n";
   }
 
   void region(size_t index, const Region& region) {

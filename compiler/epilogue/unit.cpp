@@ -90,7 +90,19 @@ class Settler {
         std::all_of(terms.begin(), terms.end(), [&](const auto& t) { return is_column(unit, t.dim.name); });
     if (!own || terms.empty()) return mixed(unit, "a join along the rows");
     const bool single = terms.size() == 1 && terms[0].stride == Dim(1);
+    if (const auto digits = single ? std::nullopt : in_steps(unit, open)) {
+      return settle(piece(unit, terms[0].dim, mixed_radix(*digits), *digits), depth + 1);
+    }
     return single ? split_by_puts(unit, open, depth) : split_by_borders(unit, open, depth);
+  }
+
+  /// Elements several columns apart of what one put joins: as the put's groups have them.
+  std::optional<std::vector<NamedDim>> in_steps(const Unit& unit, const OpenPut& open) {
+    const AffineMap map = l_.graph[open.put].map;
+    const bool one = std::all_of(open.siblings.begin(), open.siblings.end(),
+                                 [&](NodeId sibling) { return l_.graph[sibling].map == map; });
+    const auto taken = [&](const std::string& name) { return is_column(unit, name) || l_.roles.is_row(name); };
+    return one ? l_.reindexer.digits_in_steps(map, open.coordinate, taken) : std::nullopt;
   }
 
   bool mixed(const Unit& unit, std::string detail) {

@@ -30,6 +30,7 @@ class Verifier {
              "the operands' types don't go together");
     }
     expect(e_.batch >= 0 && e_.batch < static_cast<int>(e_.rows.size()), "the batch is all rows");
+    expect(e_.kept >= 0 && e_.kept <= e_.batch, "kept rows are not of the batch");
     accumulator();
     for (size_t i = 0; i < e_.regions.size(); ++i) region(e_.regions[i], "region " + std::to_string(i));
     if (!broken_.empty()) return std::move(broken_);  // what follows relies on these
@@ -65,6 +66,12 @@ class Verifier {
     for (size_t i = 0; each_once && i < axes.size(); ++i) each_once = axes[i] == static_cast<int>(i);
     expect(each_once, "operand " + name + " does not use each axis of " + param.name + " once");
     expect(!operand.outer_axes.empty(), "operand " + name + " has no outer axis");
+    if (!operand.gathered()) return;
+    expect(operand.outer_axes.size() == 1 && operand.batch_axes.empty(), "operand " + name + " is gathered in a batch");
+    if (!expect(operand.index_param < count, "the index of operand " + name + " is no parameter")) return;
+    const Param& index = e_.program.params[static_cast<size_t>(operand.index_param)];
+    expect(info(index.dtype).num_class == NumClass::Int, "the index of operand " + name + " is no whole number");
+    expect(operand.index_axes.size() == index.dims.size(), "the index of operand " + name + " lacks axes");
   }
 
   void accumulator() {
@@ -245,7 +252,11 @@ class Verifier {
 
   void finish(const FinishStore& s) {
     const std::string name = e_.program.params[static_cast<size_t>(s.param)].name;
-    std::set<std::string> known = s.scope == StatScope::Row ? row_names() : std::set<std::string>{};
+    std::set<std::string> known = row_names();
+    if (s.scope != StatScope::Row) {
+      known.clear();
+      for (int i = 0; i < e_.kept; ++i) known.insert(e_.rows[static_cast<size_t>(i)].name);
+    }
     if (s.scope == StatScope::Column && columns(s.columns, name, known)) {
       expect(s.region >= 0 && s.region < static_cast<int>(e_.regions.size()), name + " lies in no region");
     }

@@ -14,6 +14,7 @@
 #include "dsl/source.h"
 #include "runtime/format/dim.h"
 #include "runtime/format/dtype.h"
+#include "runtime/format/param_layout.h"
 
 namespace coda {
 
@@ -112,7 +113,8 @@ struct Param {
   Role role = Role::In;
   DType dtype = DType::F32;
   std::vector<NamedDim> dims;
-  std::optional<double> default_value;  ///< Scalar
+  ParamLayout layout = ParamLayout::RowMajor;  ///< Out, of a kernel: how a matrix of bytes lies in memory
+  std::optional<double> default_value;         ///< Scalar
   bool is_const = false;
   Span span;
 };

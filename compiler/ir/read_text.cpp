@@ -74,6 +74,12 @@ class Reader {
     const auto known = from_word<Param::Role>(kRoleWords, role);
     if (!known) return line.fail("'" + std::string(role) + "' is no role of a parameter");
     param.role = *known;
+    if (line.eat("layout")) {
+      const std::string_view name = line.word();
+      const auto layout = layout_from_name(name);
+      if (!layout) return line.fail("'" + std::string(name) + "' is no layout");
+      param.layout = *layout;
+    }
     param.is_const = line.eat("const");
     if (line.eat("default")) param.default_value = line.number<double>();
     program_.params.push_back(std::move(param));

@@ -74,6 +74,7 @@ std::string details(const Node& node) {
 std::string param_line(const Param& param) {
   std::string line = "param " + param.name + " : " + std::string(info(param.dtype).name) + " " + dim_list(param.dims) +
                      " " + std::string(word_of(kRoleWords, param.role));
+  if (const auto* layout = find_layout(param.layout)) line += " layout " + std::string(layout->name);
   if (param.is_const) line += " const";
   if (param.default_value) line += " default " + number(*param.default_value);
   return line + "\n";

@@ -382,6 +382,14 @@ bool plan_block(const Program& block, const PlanOptions& options, Plan& plan, Di
     diagnostics.report(DiagId::E0360, block.span, {block.name, why}).way_out = "leave out another one";
     return false;
   }
+  for (const Param& param : block.params) {
+    const ParamLayoutInfo* layout = find_layout(param.layout);
+    if (layout == nullptr) continue;
+    const std::string why = "`" + param.name + "` has the layout `" + std::string(layout->name) +
+                            "`, and tensors of a block, which may be read again, lie row by row";
+    diagnostics.report(DiagId::E0360, block.span, {block.name, why}).way_out = "lay it out by a kernel of its own";
+    return false;
+  }
   return Search(block, options, dropped).run(plan, diagnostics);
 }
 

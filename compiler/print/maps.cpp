@@ -70,10 +70,15 @@ Piece Printer::gathered(Piece x, const NamedDim& dim, const Piece& index) {
     keyword = alias;
   }
   Piece result;
+  ptrdiff_t place = 0;
   for (const NamedDim& d : x.dims) {
+    if (d == dim) place = static_cast<ptrdiff_t>(result.dims.size());
     if (!(d == dim)) result.dims.push_back(d);
   }
+  const auto others = static_cast<ptrdiff_t>(result.dims.size());
   broadcast_with(result.dims, index.dims);
+  // As the front end orders them: in the place of what is indexed.
+  std::rotate(result.dims.begin() + place, result.dims.begin() + others, result.dims.end());
   result.text = "gather(" + x.text + ", " + keyword + " = " + index.text + ")";
   result.is_stored = x.is_stored;
   return result;

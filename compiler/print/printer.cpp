@@ -178,6 +178,7 @@ std::string Printer::signature() {
     if (param.role == Param::Role::InOut) list += "inout ";
     if (param.is_const) list += "const ";
     list += param.name + ": " + type_text(param);
+    if (const auto* layout = find_layout(param.layout)) list += " layout " + std::string(layout->name);
     if (param.default_value) list += " = " + number(*param.default_value);
   }
   text += inputs + ")";
@@ -204,21 +205,23 @@ std::string Printer::run() {
   text += signature() + " {\n";
   outputs();
   for (const std::string& line : lines_) text += "    " + line + "\n";
-  return text + "}\n";
+  return functions_ + text + "}\n";
 }
 
 std::vector<std::string> statements_of(const Program& program, const std::string& stem) {
   const std::string text = formatted(Printer(program, stem).run());
   constexpr std::string_view kIndent = "    ";
   std::vector<std::string> lines;
-  bool inside = false;
+  bool header = false, inside = false;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
     const std::string line = text.substr(at, end - at);
     at = end + 1;
     if (inside && line == "}") break;
     if (inside) lines.push_back(line.substr(std::min(kIndent.size(), line.size())));
-    inside = inside || line.ends_with("{");
+    const bool begins = line.starts_with("kernel ") || line.starts_with("block ");
+    header = header || begins;  // behind the functions that reductions are combined by
+    inside = inside || (header && line.ends_with("{"));
   }
   return lines;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ir/custom_reduction.h"
 #include "compiler/print/names.h"
 #include "compiler/print/piece.h"
 
@@ -43,6 +44,10 @@ class Printer {
   std::optional<Piece> matmul(const Node& node, const std::vector<NamedDim>& wanted);
   Piece reduced(const std::string& name, const Piece& body, const std::vector<NamedDim>& over);
 
+  // Reductions of the program's own: combines.cpp.
+  Piece custom(const Node& node);
+  static std::string combine_function(const std::string& name, const CombineProgram& combine);
+
   // Index maps: maps.cpp.
   Piece view(NodeId id, const Node& node);
   Piece put(const Node& node);
@@ -70,6 +75,9 @@ class Printer {
   std::map<NodeId, Piece> done_;
   std::map<std::string, Piece> parts_;  // of values that were taken apart already, by what they are parts of
   std::set<int> assigned_;
+  std::map<std::string, std::string> combines_;            // functions of custom reductions, by their definitions
+  std::map<std::string, std::vector<std::string>> words_;  // names of all words of a reduction
+  std::string functions_;
   std::vector<std::string> lines_;
 };
 

@@ -87,6 +87,7 @@ Piece Printer::make(NodeId id) {
     case NodeKind::Put:
       return put(node);
     case NodeKind::Reduce:
+      if (node.reduction->custom != nullptr) return custom(node);
       return reduced(std::string(node.reduction->label()), expression(node.args[0]), node.over);
     case NodeKind::Gather:
       return gathered(expression(node.args[0]), node.dim, expression(node.args[1]));

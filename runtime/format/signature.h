@@ -9,6 +9,7 @@
 
 #include "runtime/format/dim.h"
 #include "runtime/format/dtype.h"
+#include "runtime/format/param_layout.h"
 
 namespace coda {
 
@@ -19,6 +20,7 @@ struct ParamSpec {
   DType dtype = DType::F32;
   std::vector<Dim> extents;             ///< in declared order; empty for scalars
   std::optional<double> default_value;  ///< Scalar
+  ParamLayout layout = ParamLayout::RowMajor;
 
   bool is_output() const { return role == Role::Out || role == Role::InOut; }
 };

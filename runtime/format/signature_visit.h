@@ -11,6 +11,7 @@ void visit_param(Io& io, Param& param) {
   io.enumeration(param.role, ParamSpec::Role::Scalar);
   io.enumeration(param.dtype, DType::Bool);
   io.list(param.extents, [](Io& inner, auto& dim) { inner.field(dim); });
+  io.enumeration(param.layout, ParamLayout::Mx128x4);
   io.optional(param.default_value);
 }
 

@@ -61,6 +61,11 @@ HostArray make_array(const Param& param, const Bindings& sizes, const HostRun& r
     array.strides[i] = stride;
     stride = stride * std::max<int64_t>(array.shape[i], 1) + run.pitch;
   }
+  if (const ParamLayoutInfo* layout = find_layout(param.layout)) {
+    array.layout = param.layout;
+    array.strides = {padded(array.shape[1], layout->columns) + layout->columns * run.pitch, 1};
+    stride = padded(array.shape[0], layout->rows) * array.strides[0];
+  }
   array.bytes.assign(static_cast<size_t>((stride + 2 * kGuard) * info(param.dtype).bits / 8), kPoison);
   return array;
 }
@@ -161,6 +166,9 @@ int64_t HostArray::count() const {
 }
 
 int64_t HostArray::offset(int64_t index) const {
+  if (layout == ParamLayout::Mx128x4) {
+    return kGuard + mx128x4_offset(index / shape[1], index % shape[1], strides[0]);
+  }
   int64_t at = kGuard;
   for (size_t i = shape.size(); i-- > 0;) {
     at += index % shape[i] * strides[i];

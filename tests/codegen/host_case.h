@@ -42,6 +42,7 @@ struct HostRun {
 struct HostArray {
   DType dtype = DType::F32;
   std::vector<int64_t> shape, strides;
+  ParamLayout layout = ParamLayout::RowMajor;
   std::vector<uint8_t> bytes;
   int64_t count() const;
   int64_t offset(int64_t index) const;  ///< of the index-th element in row-major order, in elements

@@ -1,6 +1,8 @@
 // What the language makes of reductions of the program's own, random values and quantisation, on the host: in every
 // place where a reduction can finish, at ragged sizes, with NaN and infinities.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "host_case.h"
 
@@ -120,4 +122,67 @@ kernel f(x: bf16[M, K], w: bf16[N, K])
   run_sizes(program, {.ulps = 0}, sizes);
   run_sizes(program, {.range = 1e-4, .ulps = 0}, sizes);
   run_sizes(program, {.range = 3e5, .ulps = 0}, sizes);
+}
+
+TEST_CASE("host: packed fours and laid out scales have the reference's bits", "[host]") {
+  // Where scales are powers of two nothing is rounded but the elements.
+  const HostProgram program = compile_for_host(R"(
+kernel f(x: bf16[M, K], w: bf16[2*H, K])
+    -> (a: u8[M, H], sa: ue8m0[M, H/8] layout mx128x4, b: u8[M, H/2], sb: ue8m0[M, H/16] layout mx128x4,
+        c: e4m3[M, H], sc: ue8m0[M, H/32] layout mx128x4) {
+    let z = x @ w.T
+    let (p, s) = quantize(z, e2m1, over = 16, scale = ue8m0)
+    a = pack_e2m1(p)
+    sa = s
+    let (gate, up) = pairs(z)
+    let (q, t) = quantize(relu(gate) - up, e2m1, over = 16, scale = ue8m0, round = floor)
+    b = pack_e2m1(q)
+    sb = t
+    (c, sc) = quantize(relu(gate) + 2*up, e4m3, over = 32, scale = ue8m0)
+}
+)");
+  const std::vector<Bindings> sizes = {{{"M", 9}, {"H", 96}, {"K", 7}},    {{"M", 130}, {"H", 32}, {"K", 5}},
+                                       {{"M", 300}, {"H", 352}, {"K", 4}}, {{"M", 2}, {"H", 32}, {"K", 0}},
+                                       {{"M", 0}, {"H", 32}, {"K", 3}},    {{"M", 5}, {"H", 0}, {"K", 3}}};
+  run_sizes(program, {.ulps = 0}, sizes);
+  run_sizes(program, {.pitch = 3, .range = 3e5, .ulps = 0}, sizes);
+}
+
+TEST_CASE("host: NVFP4 as its definition says") {
+  // A scale is the largest magnitude over 6, rounded to e4m3; elements are divided by it, rounded to the nearest code
+  // of 0, 0.5, 1, 1.5, 2, 3, 4, 6, ties to the even code, and saturate.
+  const HostProgram program = compile_for_host(R"(
+kernel f(x: f32[M, K], w: f32[2*H, K]) -> (y: u8[M, H], scale: e4m3[M, H/8]) {
+    let (q, s) = quantize(x @ w.T, e2m1, over = 16, scale = e4m3)
+    y = pack_e2m1(q)
+    scale = s
+}
+)");
+  const HostResult result =
+      run_and_check(program, {.sizes = {{"M", 40}, {"H", 32}, {"K", 1}}, .units = 1, .ulps = 0x1p20});
+  const HostArray &x = result.arrays.at("x"), &w = result.arrays.at("w");
+  const HostArray &y = result.arrays.at("y"), &scale = result.arrays.at("scale");
+  constexpr double kCodes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  for (int64_t row = 0; row < 40; ++row) {
+    for (int64_t block = 0; block < 4; ++block) {
+      const auto product = [&](int64_t i) { return x.at(row) * w.at(16 * block + i); };
+      double amax = 0;
+      for (int64_t i = 0; i < 16; ++i) amax = std::max(amax, std::fabs(product(i)));
+      const double s = amax == 0 ? 1 : round_to(amax / 6, DType::E4M3);
+      CHECK(scale.at(4 * row + block) == s);
+      for (int64_t i = 0; i < 16; ++i) {
+        const double wanted = std::fabs(product(i) / s);
+        int best = 0;
+        for (int code = 1; code < 8; ++code) {
+          const double nearer = std::fabs(wanted - kCodes[code]) - std::fabs(wanted - kCodes[best]);
+          if (nearer < 0 || (nearer == 0 && code % 2 == 0)) best = code;
+        }
+        const auto byte = static_cast<int>(y.at(32 * row + 8 * block + i / 2));
+        const int code = i % 2 == 0 ? byte % 16 : byte / 16;
+        INFO("row " << row << ", element " << i << " of block " << block << ": " << product(i) << " / " << s);
+        CHECK(code % 8 == best);
+        if (best > 0) CHECK((code >= 8) == (product(i) < 0));
+      }
+    }
+  }
 }

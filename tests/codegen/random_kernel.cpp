@@ -82,7 +82,9 @@ class Grower {
       kernel_.sizes["B"] = pick(1, 4);
       if (rows_ == "B, C, M") kernel_.sizes["C"] = pick(1, 3);
     }
-    const std::string batch = rows_.substr(0, rows_.size() - 1);
+    std::string batch = rows_.substr(0, rows_.size() - 1);
+    if (!batch.empty() && chance(40)) kept_ = rows_ == "B, C, M" && chance(50) ? "B, C" : "B";
+    shares_ = !batch.empty() && chance(40);
     std::string sum = product("x", "w", type, batch, n, "K");
     if (chance(20)) {
       kernel_.sizes["R"] = pick(0, 12);
@@ -97,8 +99,12 @@ class Grower {
   std::string product(const std::string& x, const std::string& w, const std::string& type, const std::string& batch,
                       const std::string& n, const std::string& k) {
     const bool a = chance(70), b = chance(70);
-    kernel_.parameters += x + ": " + type + "[" + batch + (a ? "M, " + k : k + ", M") + "], " + w + ": " + type + "[" +
-                          batch + (b ? n + ", " + k : k + ", " + n) + "], ";
+    const bool gathers = batch.empty() && chance(12);
+    const std::string rows = gathers ? "T" : "M";
+    if (gathers) kernel_.sizes["T"] = pick(1, 6);
+    kernel_.parameters += x + ": " + type + "[" + batch + (a ? rows + ", " + k : k + ", " + rows) + "], " + w + ": " +
+                          type + "[" + (shares_ ? "" : batch) + (b ? n + ", " + k : k + ", " + n) + "], ";
+    if (gathers) return "gather(" + x + ", T = row)" + (a ? "" : ".T") + " @ " + w + (b ? ".T" : "");
     return x + std::string(a ? "" : ".T") + " @ " + w + (b ? ".T" : "");
   }
   void let(const std::string& line) { kernel_.lets += "    " + line + "\n"; }
@@ -179,8 +185,9 @@ class Grower {
           {"r: f32[" + rows_ + "]", "r = " + any_of(reductions) + "(", ", over = (" + dims_ + "))", reduced()});
     }
     if (chance(25)) {
-      kernel_.stores.push_back(
-          {"s: f32[" + dims_ + "]", "s = " + any_of(reductions) + "(", ", over = (" + rows_ + "))", reduced()});
+      const std::string kept = kept_.empty() ? "" : kept_ + ", ";
+      kernel_.stores.push_back({"s: f32[" + kept + dims_ + "]", "s = " + any_of(reductions) + "(",
+                                ", over = (" + rows_.substr(kept.size()) + "))", reduced()});
     }
     if (dims_ != "H, Dh" && chance(10)) {
       kernel_.stores.push_back({"v: f32[" + rows_ + "]", "v = variance(", ", over = " + dims_ + ")", reduced()});
@@ -189,8 +196,10 @@ class Grower {
       kernel_.stores.push_back({"g: f32[" + rows_ + "]", "g = gather(", ", " + dims_ + " = row)", reduced()});
     }
     if (chance(6)) {
-      kernel_.stores.push_back(
-          {"whole: f32", "whole = " + any_of(reductions) + "(", ", over = (" + rows_ + ", " + dims_ + "))", reduced()});
+      const size_t kept = kept_.empty() ? 0 : kept_.size() + 2;
+      kernel_.stores.push_back({"whole: f32" + (kept_.empty() ? "" : "[" + kept_ + "]"),
+                                "whole = " + any_of(reductions) + "(",
+                                ", over = (" + rows_.substr(kept) + ", " + dims_ + "))", reduced()});
     }
     // Of exact values only: a tie of f32 may be none of f64.
     if (dims_ != "H, Dh" && chance(10)) {
@@ -235,6 +244,8 @@ class Grower {
   std::mt19937 random_;
   RandomKernel kernel_;
   std::string rows_ = "M", dims_, last_;
+  std::string kept_;     ///< the rows that statistics of columns and of everything keep
+  bool shares_ = false;  ///< the batch has one right operand
   std::vector<std::string> leaves_, conditions_;
   int inputs_ = 0;
 };

@@ -29,6 +29,17 @@ std::vector<RowwiseForm> rowwise_forms() {
        {},
        {{"M", 40}, {"N", 70}},
        256},
+      {"blocks packed in pairs",
+       "kernel f(x: bf16[M, 16*G]) -> (y: u8[M, 8*G], s: ue8m0[M, G] layout mx128x4) {\n"
+       "    let (q, t) = quantize(x, e2m1, over = 16, scale = ue8m0)\n    y = pack_e2m1(q)\n    s = t\n}\n",
+       {},
+       {{"M", 140}, {"G", 6}}},
+      {"rows gathered and summed",
+       "kernel f(x: bf16[T, N], t: i32[M, J], p: f32[M, J]) -> (y: f32[M, N]) {\n"
+       "    y = sum(p * gather(x, T = t), over = J)\n}\n",
+       {},
+       {{"T", 3}, {"M", 40}, {"J", 3}, {"N", 70}},
+       64},
       {"softmax",
        "kernel f(x: bf16[M, N]) -> (y: f32[M, N]) {\n    y = softmax(x)\n}\n",
        {},

@@ -50,6 +50,39 @@ std::vector<Sm90Program> sm90_programs() {
        "schedule { tail = 1 } {\n  let t = r + a @ b.T\n  h = t\n  s = sum(t*t, over = N)\n"
        "  m = absmax(t, over = (M, N))\n}\n",
        {}},
+      {"part_rows",
+       "kernel part_rows(a: bf16[B, T, K], w: bf16[N, K], g: f32[B, N])\n"
+       "    -> (y: bf16[B, T, N], s: f32[B, N], m: f32[B], r: f32[B, T]) {\n  let z = a @ w.T\n  y = z\n"
+       "  s = mean(z, over = T) * g\n  m = absmax(z, over = (T, N))\n  r = sum(z*z, over = N)\n}\n",
+       {}},
+      {"part_of_batches",
+       "kernel part_of_batches(a: bf16[C, B, T, K], w: bf16[C, B, K, N]) -> (s: f32[B, N], m: f32[B]) {\n"
+       "  let z = a @ w\n  s = sum(z, over = (C, T))\n  m = max(z, over = (C, T, N))\n}\n",
+       {}},
+      {"gathered_rows",
+       "kernel gathered(a: bf16[T, K], t: i32[M, J], w: bf16[2*F, K], s: f32[M, J]) -> (y: bf16[M, J, F]) {\n"
+       "  let (gate, up) = halves(gather(a, T = t) @ w.T)\n  y = s * silu(gate) * up\n}\n",
+       {}},
+      {"gathered_columns",
+       "kernel gathered_columns(a: f16[M, K], v: f16[K, T], t: i64[N]) -> (y: f16[M, N], lse: f32[M]) {\n"
+       "  let z = a @ gather(v, T = t)\n  y = z\n  lse = logsumexp(z, over = N)\n}\n",
+       {}},
+      {"mx_of_pairs",
+       "kernel mx_of_pairs(a: bf16[M, K], w: bf16[2*F, K]) -> (q: e4m3[M, F], s: ue8m0[M, F/32]) {\n"
+       "  (q, s) = quantize(swiglu_pairs(a @ w.T), e4m3, over = 32, scale = ue8m0)\n}\n",
+       {}},
+      {"packed_fours",
+       "kernel packed_fours(a: bf16[M, K], w: bf16[2*H, K]) -> (y: u8[M, H], s: e4m3[M, H/8] layout mx128x4) {\n"
+       "  let (q, t) = quantize(a @ w.T, e2m1, over = 16, scale = e4m3)\n  y = pack_e2m1(q)\n  s = t\n}\n",
+       {}},
+      {"packed_gated_fours",
+       "kernel packed_gated_fours(a: bf16[M, K], w: bf16[4*H, K]) -> (y: u8[M, H], s: ue8m0[M, H/16]) {\n"
+       "  let (q, t) = quantize(swiglu(a @ w.T), e2m1, over = 32, scale = ue8m0)\n  y = pack_e2m1(q)\n  s = t\n}\n",
+       {}},
+      {"rows_of_pairs",
+       "kernel rows_of_pairs(a: bf16[M, K], w: bf16[2*F, K]) -> (q: i8[M, F], s: f32[M, F/16]) {\n"
+       "  (q, s) = quantize(swiglu_pairs(a @ w.T), i8, over = 16)\n}\n",
+       {}},
       {"bias_gelu", example("bias_gelu"), {}},
       {"gate_up", example("gate_up"), {}},
       {"residual", example("residual"), {}},

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "compiler/ir/meaning.h"
 
@@ -39,17 +40,22 @@ class Interpreter {
   Interpreted run() {
     row_count_ = 1;
     for (const auto& row : e_.rows) row_count_ *= number(row.extent);
+    rows_in_group_ = number(e_.batches_in_group()) * number(e_.rows_in_batch());
     multiply();
     states_.resize(e_.statistics.size());
     for (size_t region = 0; region < e_.regions.size(); ++region) walk_region(static_cast<int>(region));
     finishing_ = true;
-    for (size_t region = 0; region < e_.regions.size(); ++region) finish_columns(static_cast<int>(region));
-    region_ = -1;
-    std::vector<Target> whole;
-    for (const auto& store : e_.finish_stores) {
-      if (store.scope == StatScope::All) whole.push_back(target(store.param, store.index, store.value, {}));
+    for (group_ = 0; group_ < number(e_.kept_groups()); ++group_) {
+      for (size_t region = 0; region < e_.regions.size(); ++region) finish_columns(static_cast<int>(region));
+      region_ = -1;
+      std::vector<Target> whole;
+      for (const auto& store : e_.finish_stores) {
+        if (store.scope == StatScope::All) {
+          whole.push_back(target(store.param, store.index, store.value, group_point()));
+        }
+      }
+      write(whole);
     }
-    write(whole);
     for (row_ = 0; row_ < row_count_; ++row_) {
       std::vector<Target> targets;
       for (const auto& store : e_.finish_stores) {
@@ -97,6 +103,18 @@ class Interpreter {
         rest /= extent;
       }
     };
+    if (operand.gathered()) {
+      const Param& list = e_.program.params[static_cast<size_t>(operand.index_param)];
+      std::vector<int64_t> at(list.dims.size(), 0);
+      int64_t rest = outer;
+      for (auto axis = operand.index_axes.rbegin(); axis != operand.index_axes.rend(); ++axis) {
+        const int64_t extent = number(list.dims[static_cast<size_t>(*axis)].extent);
+        at[static_cast<size_t>(*axis)] = rest % extent;
+        rest /= extent;
+      }
+      outer = static_cast<int64_t>(before_[static_cast<size_t>(operand.index_param)][offset(operand.index_param, at)]);
+      if (outer < 0 || outer >= number(p.dims[static_cast<size_t>(operand.outer_axes[0])].extent)) return 0;
+    }
     split(operand.outer_axes, outer);
     split(operand.batch_axes, batch);
     std::vector<int> depth_axes = operand.outer_depth_axes;
@@ -133,6 +151,23 @@ class Interpreter {
     return point;
   }
 
+  /// The kept rows of the group at hand.
+  Point group_point() const {
+    Point point;
+    int64_t rest = group_;
+    for (int i = e_.kept; i-- > 0;) {
+      const NamedDim& row = e_.rows[static_cast<size_t>(i)];
+      point[row.name] = rest % number(row.extent);
+      rest /= number(row.extent);
+    }
+    return point;
+  }
+  /// Where the state of a statistic lies: of a row, or of a column (0: all) of the group.
+  std::pair<int64_t, int64_t> place(const Statistic& statistic, int64_t column) const {
+    if (statistic.scope == StatScope::Row) return {row_, 0};
+    return {group_, statistic.scope == StatScope::Column ? column : 0};
+  }
+
   /// Adds the digits of column_; false if it has none.
   bool column_point(const ColumnSpace& columns, Point& point) const {
     int64_t rest = column_ - columns.phase;
@@ -150,6 +185,7 @@ class Interpreter {
   void walk_region(int region) {
     region_ = region;
     for (row_ = 0; row_ < row_count_; ++row_) {
+      group_ = row_ / rows_in_group_;
       for (column_ = 0; column_ < number(e_.regions[static_cast<size_t>(region)].extent); ++column_) {
         std::vector<Target> targets;
         for (const auto& store : e_.stores) {
@@ -176,10 +212,9 @@ class Interpreter {
   }
   void lift(size_t s, const std::array<double, kMaxStateWords>& values) {
     const Statistic& statistic = e_.statistics[s];
-    const int64_t key = statistic.scope == StatScope::Row ? row_ : statistic.scope == StatScope::Column ? column_ : 0;
-    statistic.reduction->lift(values.data(), state(s, key));
+    statistic.reduction->lift(values.data(), state(s, place(statistic, column_)));
   }
-  double* state(size_t s, int64_t key) {
+  double* state(size_t s, std::pair<int64_t, int64_t> key) {
     const auto [it, fresh] = states_[s].try_emplace(key);
     if (fresh) std::copy_n(e_.statistics[s].reduction->identity, kMaxStateWords, it->second.begin());
     return it->second.data();
@@ -190,7 +225,7 @@ class Interpreter {
     for (column_ = 0; column_ < number(e_.regions[static_cast<size_t>(region)].extent); ++column_) {
       std::vector<Target> targets;
       for (const auto& store : e_.finish_stores) {
-        Point point;
+        Point point = group_point();
         if (store.scope != StatScope::Column || store.region != region || !column_point(store.columns, point)) continue;
         targets.push_back(target(store.param, store.index, store.value, point));
       }
@@ -236,13 +271,14 @@ class Interpreter {
     for (size_t s = 0; finishing_ && s < e_.statistics.size(); ++s) {
       const Statistic& statistic = e_.statistics[s];
       if (statistic.node != id) continue;
-      int64_t key = statistic.scope == StatScope::Row ? row_ : 0;
+      int64_t column = 0;
       if (statistic.scope == StatScope::Column) {
         const ColumnSpace& columns = statistic.parts.at(0).columns;
-        key = columns.phase;
-        for (const auto& d : columns.digits) key += number(d.stride) * (point.at(d.dim.name) - number(d.offset));
+        column = columns.phase;
+        for (const auto& d : columns.digits) column += number(d.stride) * (point.at(d.dim.name) - number(d.offset));
       }
-      return statistic.reduction->finish(state(s, key), static_cast<double>(number(statistic.count)));
+      return statistic.reduction->finish(state(s, place(statistic, column)),
+                                         static_cast<double>(number(statistic.count)));
     }
     return std::nullopt;
   }
@@ -336,8 +372,9 @@ class Interpreter {
   Interpreted result_;
   std::vector<std::set<size_t>> written_;
   std::vector<double> accumulator_;
-  std::vector<std::map<int64_t, std::array<double, kMaxStateWords>>> states_;
-  int64_t row_count_ = 0, row_ = 0, column_ = 0;
+  std::vector<std::map<std::pair<int64_t, int64_t>, std::array<double, kMaxStateWords>>> states_;
+  int64_t row_count_ = 0, rows_in_group_ = 1, row_ = 0, column_ = 0;
+  int64_t group_ = 0;  ///< of the rows that statistics keep
   int region_ = -1;
   bool finishing_ = false;
 };

@@ -186,6 +186,17 @@ kernel f(x: bf16[M, K], w: bf16[2*F, K]) -> (y: f32[M, F]) {
 kernel f(x: bf16[M, K], w: bf16[2*F, K]) -> (y: f32[M, F]) { y = swiglu_pairs(x @ w.T) })",
        halves,
        {}},
+      {"pairs of blocks",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[2*F, K]) -> (y: f32[M, F], s: f32[M, F/2]) {
+    let g = group(x @ w.T, G = 4)
+    let t = absmax(g, over = G)
+    let (a, b) = pairs(flatten(g / (1 + t)))
+    y = a - 16*b
+    s = t
+})",
+       {{{"M", 2}, {"F", 6}, {"K", 3}}},
+       {}},
       {"one of the pair",
        R"(
 kernel f(x: bf16[M, K], w: bf16[2*F, K]) -> (y: f32[M, F]) {

@@ -107,6 +107,78 @@ kernel f(x: bf16[M, K], w: bf16[N, K], r: f32[M]) -> (y: f32[M, N], s: f32, t: f
 kernel f(x: bf16[M, K], w: bf16[N, K], r: f32[M]) -> (s: f32) { s = sum(r * sum(x @ w.T, over = N), over = M) })",
        {{{"M", 3}, {"N", 5}, {"K", 4}}},
        {}},
+      {"columns of each batch",
+       R"(
+kernel f(x: bf16[B, T, K], w: bf16[N, K], b: f32[N]) -> (y: f32[B, T, N], s: f32[B, N], m: f32[N, B], r: f32[B, T]) {
+    let z = x @ w.T + b
+    y = z
+    s = mean(z, over = T) * b
+    m = max(z*z, over = T)
+    r = logsumexp(z, over = N)
+})",
+       {{{"B", 3}, {"T", 4}, {"N", 5}, {"K", 4}}, {{"B", 1}, {"T", 7}, {"N", 2}, {"K", 1}}},
+       {}},
+      {"the whole of each batch",
+       R"(
+kernel f(x: bf16[B, C, T, K], w: bf16[N, K], r: f32[B, C]) -> (s: f32[B, C], m: f32[C, B]) {
+    let z = x @ w.T
+    s = sqrt(sum(z*z, over = (T, N))) * r
+    m = absmax(z, over = (N, T))
+})",
+       {{{"B", 3}, {"C", 2}, {"T", 4}, {"N", 5}, {"K", 4}}},
+       {}},
+      {"the outer rows of each inner one, of several products",
+       R"(
+kernel f(x: bf16[B, T, K], w: bf16[2*F, K], u: bf16[B, T, R], v: bf16[2*F, R])
+    -> (y: f32[B, T, F], s: f32[T, F], a: f32[T]) {
+    let (p, q) = halves(x @ w.T + 0.5 * (u @ v.T))
+    y = p * q
+    s = sum(p * q, over = B)
+    a = max(p, over = (B, F))
+})",
+       {{{"B", 3}, {"T", 2}, {"F", 3}, {"K", 4}, {"R", 2}}},
+       {}},
+      {"columns of two dimensions of unknown extent",
+       R"(
+kernel f(x: bf16[M, K], w: bf16[K, H, C], g: f32[C], b: f32[M, H])
+    -> (y: f32[M, H, C], r: f32[H, M], s: f32[H, C], t: f32[H]) {
+    let z = sum(x * w, over = K)
+    y = z * g + b
+    r = max(z, over = C)
+    s = sum(z*z, over = M)
+    t = min(z, over = (M, C))
+})",
+       {{{"M", 3}, {"H", 2}, {"C", 5}, {"K", 4}}, {{"M", 1}, {"H", 3}, {"C", 1}, {"K", 2}}},
+       {}},
+      {"groups of columns of each batch",
+       R"(
+kernel f(x: bf16[B, T, K], w: bf16[G*C, K]) -> (s: f32[B, G], t: f32[B, G, C]) {
+    let z = group(x @ w.T, C)
+    s = sum(z*z, over = (T, C))
+    t = min(z, over = T)
+})",
+       {{{"B", 3}, {"T", 2}, {"G", 3}, {"C", 4}, {"K", 4}}},
+       {{"C", 4}}},
+      {"the rows of a product for each of two batches",
+       R"(
+kernel f(x: bf16[B, H, T, K], w: bf16[B, H, N, K]) -> (y: f32[B, H, T, N], s: f32[B, H, N], m: f32[B, H]) {
+    let z = x @ w.T
+    y = z
+    s = sum(z, over = T)
+    m = max(z, over = (T, N))
+})",
+       {{{"B", 2}, {"H", 3}, {"T", 2}, {"N", 3}, {"K", 4}}},
+       {}},
+      {"the inner batch and the rows of a product for each of two batches",
+       R"(
+kernel f(x: bf16[H, B, T, K], w: bf16[H, B, N, K]) -> (y: f32[B, H, T, N], s: f32[B, N], m: f32[B]) {
+    let z = x @ w.T
+    y = z
+    s = sum(z, over = (H, T))
+    m = max(z, over = (H, T, N))
+})",
+       {{{"B", 2}, {"H", 3}, {"T", 2}, {"N", 3}, {"K", 4}}},
+       {}},
       {"statistics of halves",
        R"(
 kernel f(x: bf16[M, K], w: bf16[2*F, K]) -> (y: f32[M, F], s: f32[M], m: f32[M]) {

@@ -175,7 +175,7 @@ std::vector<Case> language_cases() {
       {"block b(x: f32[M, 3*F]) -> (z: f32[M, F]) {\n    let (a, b, c) = split(x, F, F, F)\n    z = b*b\n}\n",
        {{"M", 3}, {"F", 2}}},
       // gathers of rows and of elements, selections, softmax
-      {"block b(e: f32[V, D], t: i64[M], w: f32[N, D]) -> (z: f32[M, N]) {\n    z = gather(e, V = t).T @ w.T\n}\n",
+      {"block b(e: f32[V, D], t: i64[M], w: f32[N, D]) -> (z: f32[M, N]) {\n    z = gather(e, V = t) @ w.T\n}\n",
        {{"V", 4}, {"D", 3}, {"M", 6}, {"N", 2}}},
       {"block b(x: f32[M, V], t: i64[M], u: f32[M]) -> (z: f32[M], y: f32[M, V]) {\n"
        "    z = select(t == 1, u, logsumexp(x, over = V) - gather(x, V = t))\n    y = softmax(x) * u\n}\n",

@@ -37,8 +37,14 @@ std::string stream_line(const Param& param, const Dim& bytes, const Bindings& di
   return text + value_or_text(bytes, dims, "B") + "   " + remark;
 }
 
-const char* scope_text(StatScope scope) {
-  return scope == StatScope::Row ? "each row" : scope == StatScope::Column ? "each column" : "the whole";
+std::string scope_text(const EpilogueProgram& epilogue, StatScope scope) {
+  if (scope == StatScope::Row) return "each row";
+  std::string kept;
+  for (int i = 0; i < epilogue.kept; ++i) {
+    kept += (i > 0 ? ", " : "") + epilogue.rows[static_cast<size_t>(i)].name;
+  }
+  if (scope == StatScope::Column) return kept.empty() ? "each column" : "each column and " + kept;
+  return kept.empty() ? "the whole" : "each " + kept;
 }
 
 std::string region_line(const Region& region) {
@@ -69,6 +75,7 @@ std::string load_remark(const EpilogueProgram& epilogue, const KernelSummary::St
     }
     return is_a && is_b ? "both GEMM operands" : is_a ? "GEMM operand A" : "GEMM operand B";
   }
+  if (stream.role == "index") return "says where an operand's rows lie";
   for (const Remark& remark : kRemarks) {
     if (remark.role == stream.role)
       return std::string(remark.text) + (epilogue.is_rowwise() ? "" : ", in the epilogue");
@@ -79,7 +86,7 @@ std::string load_remark(const EpilogueProgram& epilogue, const KernelSummary::St
 std::string store_remark(const EpilogueProgram& epilogue, const KernelSummary::Stream& stream) {
   if (stream.role == "finish") {
     for (const FinishStore& store : epilogue.finish_stores) {
-      if (store.param == stream.param) return std::string("from statistics of ") + scope_text(store.scope);
+      if (store.param == stream.param) return "from statistics of " + scope_text(epilogue, store.scope);
     }
   }
   for (const Store& store : epilogue.stores) {
@@ -134,7 +141,7 @@ std::string explain_kernel(const EpilogueProgram& epilogue, const Bindings& dims
     std::string parts = statistic.parts.size() > 1 ? ", in " + std::to_string(statistic.parts.size()) + " parts" : "";
     out += line("statistic",
                 std::string(statistic.reduction->name) + " of " + statistic.count.text() + " elements for " +
-                    scope_text(statistic.scope) + parts +
+                    scope_text(epilogue, statistic.scope) + parts +
                     (rowwise && statistic.scope == StatScope::Row ? "; finished before the row's elements need it"
                                                                   : "; finished in the launch, in a fixed order"));
   }

@@ -6,6 +6,7 @@
 
 #include "runtime/device.h"
 #include "tools/codac/elements.h"
+#include "tools/codac/laid_out.h"
 
 namespace coda {
 namespace {
@@ -37,10 +38,11 @@ class HostRunner : public Runner {
         call_.push_back(scalar(source));
         copies_.emplace_back();
       } else if (written(params[i])) {
-        auto copy = contiguous_copy(source.view());
+        const bool row_major = params[i].layout == ParamLayout::RowMajor;
+        auto copy = row_major ? contiguous_copy(source.view()) : laid_out_memory(params[i], source.view().shape);
         if (!copy) return copy.status();
         copies_.push_back(std::move(*copy));
-        call_.push_back(copies_.back().view());
+        call_.push_back(laid_out_view(copies_.back().view(), source.view().shape));
       } else {
         copies_.emplace_back();
         call_.push_back(source.view());
@@ -63,8 +65,11 @@ class HostRunner : public Runner {
 
   Expected<std::vector<HostTensor>> results() override {
     std::vector<HostTensor> results;
-    for (const HostTensor& copy : copies_) {
-      auto result = copy.view().data ? contiguous_copy(copy.view()) : Expected<HostTensor>(HostTensor());
+    for (size_t i = 0; i < copies_.size(); ++i) {
+      const HostTensor& copy = copies_[i];
+      auto result = copy.view().data
+                        ? row_major_copy(kernel_->signature().params[i], copy, initial_.tensors[i].view().shape)
+                        : Expected<HostTensor>(HostTensor());
       if (!result) return result.status();
       results.push_back(std::move(*result));
     }
@@ -118,6 +123,7 @@ class DeviceRunner : public Runner {
     for (size_t i = 0; i < params.size(); ++i) {
       if (!written(params[i])) continue;
       auto result = sets_[0].tensors[i].to_host(device_);
+      if (result.ok()) result = row_major_copy(params[i], *result, initial_.tensors[i].view().shape);
       if (!result) return result.status();
       results[i] = std::move(*result);
     }
@@ -168,9 +174,14 @@ class DeviceRunner : public Runner {
         set.tensors.emplace_back();
         continue;
       }
-      auto tensor = DeviceTensor::from_host(device_, initial_.tensors[i]);
+      const Sizes& shape = initial_.tensors[i].view().shape;
+      auto memory = params[i].layout == ParamLayout::RowMajor ? Expected<HostTensor>(HostTensor())
+                                                              : laid_out_memory(params[i], shape);
+      if (!memory) return memory.status();
+      const bool row_major = params[i].layout == ParamLayout::RowMajor;
+      auto tensor = DeviceTensor::from_host(device_, row_major ? initial_.tensors[i] : *memory);
       if (!tensor) return tensor.status().with_context(params[i].name);
-      set.call.push_back(tensor->view);
+      set.call.push_back(laid_out_view(tensor->view, shape));
       set.tensors.push_back(std::move(*tensor));
     }
     sets_.push_back(std::move(set));
