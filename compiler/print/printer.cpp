@@ -19,6 +19,9 @@ std::string formatted(const std::string& text) {
 
 constexpr size_t kLongest = 90;  // of an expression without a name
 
+/// Several values at once, which have no name together.
+bool is_pack(const Node& node) { return node.kind == NodeKind::Apply && node.op->packs; }
+
 bool is_leaf(const Node& node) {
   return node.kind == NodeKind::Input || node.kind == NodeKind::Constant || node.kind == NodeKind::Index ||
          node.kind == NodeKind::Extent;
@@ -54,7 +57,7 @@ void Printer::count_uses() {
 
 bool Printer::is_named(NodeId id) const {
   const Node& node = graph_[id];
-  if (is_leaf(node)) return false;
+  if (is_leaf(node) || is_pack(node)) return false;
   const bool scaled_leaf = node.kind == NodeKind::Sum && node.args.size() == 1 && is_leaf(graph_[node.args[0]]);
   const bool count = node.kind == NodeKind::Apply && node.op->name == "recip" &&
                      graph_[node.args[0]].kind == NodeKind::Extent;  // printed as a quotient
@@ -77,7 +80,7 @@ Piece Printer::expression(NodeId id) {
     }
     Piece piece = make(at);
     if (done_.contains(at)) continue;
-    const bool names = is_named(at) || (piece.text.size() > kLongest && !is_leaf(graph_[at]));
+    const bool names = is_named(at) || (piece.text.size() > kLongest && !is_leaf(graph_[at]) && !is_pack(graph_[at]));
     done_[at] = names ? named(at, std::move(piece)) : std::move(piece);
   }
   return done_.at(id);
