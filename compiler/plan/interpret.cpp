@@ -196,9 +196,7 @@ double difference(const Meaning& a, const Meaning& b, std::string* where) {
   return worst;
 }
 
-namespace {
-
-bool holds(const DimFact& fact, const Bindings& sizes) {
+bool fact_holds(const DimFact& fact, const Bindings& sizes) {
   auto left = fact.left.evaluate(sizes), right = fact.right.evaluate(sizes);
   if (!left || !right) return false;
   if (fact.modulus) {
@@ -214,19 +212,22 @@ bool holds(const DimFact& fact, const Bindings& sizes) {
   return *left >= *right;
 }
 
-}  // namespace
+std::vector<Dim> extents_of(const Program& program) {
+  std::vector<Dim> extents;
+  for (const Param& param : program.params) {
+    for (const auto& dim : param.dims) extents.push_back(dim.extent);
+  }
+  for (NodeId id = 0; id < program.graph.size(); ++id) {
+    for (const auto& dim : program.graph[id].dims) extents.push_back(dim.extent);
+    for (const auto& term : program.graph[id].map.terms) extents.push_back(term.stride);
+    extents.push_back(program.graph[id].map.offset);
+  }
+  return extents;
+}
 
 std::optional<Bindings> small_sizes(const Program& block, uint32_t seed) {
   std::set<std::string> symbols;
-  std::vector<Dim> extents;
-  for (const Param& param : block.params) {
-    for (const auto& dim : param.dims) extents.push_back(dim.extent);
-  }
-  for (NodeId id = 0; id < block.graph.size(); ++id) {
-    for (const auto& dim : block.graph[id].dims) extents.push_back(dim.extent);
-    for (const auto& term : block.graph[id].map.terms) extents.push_back(term.stride);
-    extents.push_back(block.graph[id].map.offset);
-  }
+  const std::vector<Dim> extents = extents_of(block);
   for (const Dim& extent : extents) symbols.merge(extent.symbols());
   std::mt19937 random(seed);
   constexpr int64_t kTried[] = {2, 3, 4, 5, 6, 8, 16, 32, 64, 128, 256, 512};
@@ -241,7 +242,8 @@ std::optional<Bindings> small_sizes(const Program& block, uint32_t seed) {
       const auto value = d.evaluate(sizes);
       return value && *value >= 0;
     });
-    if (whole && std::all_of(block.facts.begin(), block.facts.end(), [&](const auto& f) { return holds(f, sizes); })) {
+    if (whole &&
+        std::all_of(block.facts.begin(), block.facts.end(), [&](const auto& f) { return fact_holds(f, sizes); })) {
       return sizes;
     }
   }

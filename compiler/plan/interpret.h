@@ -33,6 +33,10 @@ Meaning interpret_plan(const Program& block, const Plan& plan, const Bindings& s
 /// side is finite and the other is not.
 double difference(const Meaning& a, const Meaning& b, std::string* where = nullptr);
 
+/// Whether a fact of a `where` clause holds at these sizes; not where one of its symbols has none.
+bool fact_holds(const DimFact& fact, const Bindings& sizes);
+/// Every extent, stride and offset that a program's parameters and values have: at sizes that fit, each is a number.
+std::vector<Dim> extents_of(const Program& program);
 /// Small extents for a program's free symbols that fulfil its facts; nothing if none are found.
 std::optional<Bindings> small_sizes(const Program& block, uint32_t seed);
 

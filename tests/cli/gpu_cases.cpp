@@ -7,11 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
-#include <set>
 #include <thread>
 
-#include "compiler/elaborate/elaborate.h"
-#include "dsl/parser.h"
 #include "tests/cli/run_block.h"
 
 namespace coda::testing {
@@ -70,17 +67,6 @@ std::vector<GpuCase> chosen(const std::vector<GpuCase>& cases) {
   return result;
 }
 
-std::optional<Program> elaborated(const std::string& text, const Bindings& bound, const std::string& routine) {
-  SourceMap sources;
-  Diagnostics diagnostics(sources);
-  const FileId file = sources.add("case.coda", text);
-  const auto module = parse(file, sources, diagnostics);
-  ElaborateRequest request;
-  request.bound = bound;
-  request.routine = routine;
-  return module ? elaborate(*module, file, sources, request, diagnostics) : std::nullopt;
-}
-
 }  // namespace
 
 void run_gpu_cases(const std::vector<GpuCase>& all) {
@@ -106,40 +92,6 @@ void run_gpu_cases(const std::vector<GpuCase>& all) {
               tally.begun, tally.right, tally.refused, tally.empty, tally.refusals.c_str(), tally.wrong.c_str());
   CHECK(tally.right > 0);
   CHECK(tally.right + tally.refused + tally.empty == tally.begun);
-}
-
-Bindings aligned_sizes(Bindings sizes, const std::vector<std::string>& but) {
-  for (auto& [name, value] : sizes) {
-    if (std::find(but.begin(), but.end(), name) == but.end()) value = (value + 15) / 16 * 16;
-  }
-  return sizes;
-}
-
-std::vector<std::string> whole_inputs(const std::string& text, const Bindings& bound, unsigned seed) {
-  const auto program = elaborated(text, bound, "");
-  std::vector<std::string> inputs;
-  for (const Param& param : program ? program->params : std::vector<Param>{}) {
-    const NumClass own = info(param.dtype).num_class;
-    if (param.role == Param::Role::Out || own == NumClass::Bool) continue;
-    const bool scalar = param.dims.empty();
-    const std::string whole = scalar ? std::to_string(seed) : "integers(0, 4)",
-                      real = scalar ? "0.5" : "integers(-2, 3)";
-    inputs.push_back(param.name + "=" + (own == NumClass::Real ? real : whole));
-  }
-  return inputs;
-}
-
-std::vector<std::string> open_symbols(const std::string& text, const Bindings& bound, const std::string& routine) {
-  const auto program = elaborated(text, bound, routine);
-  std::set<std::string> symbols;
-  for (const Param& param : program ? program->params : std::vector<Param>{}) {
-    for (const auto& dim : param.dims) {
-      for (const std::string& symbol : dim.extent.symbols()) {
-        if (!program->bound.contains(symbol)) symbols.insert(symbol);
-      }
-    }
-  }
-  return {symbols.begin(), symbols.end()};
 }
 
 }  // namespace coda::testing

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/sm90.h"
 #include "tests/cli/gpu_cases.h"
+#include "tests/cli/gpu_sizes.h"
 #include "tests/codegen/example_list.h"
 #include "tests/codegen/rowwise_forms.h"
 #include "tests/codegen/sm90_programs.h"
@@ -146,9 +147,11 @@ TEST_CASE("programs in every schedule on a GPU", "[.gpu]") {
       constexpr int64_t kRagged[] = {150, 77, 131, 203, 93};
       ragged[symbol] = symbol == "B" || symbol == "H" ? 3 : kRagged[ragged.size() % std::size(kRagged)];
     }
-    const std::vector<Bindings> sizes = {ragged, aligned_sizes(ragged, {"B", "H"})};
+    std::vector<Bindings> sizes = {ragged, aligned_sizes(ragged, {"B", "H"})};
+    for (Bindings& one : sizes) one = fitting_sizes(program.text, bound, one);
+    const auto inputs = program.ties ? whole_inputs(program.text, bound, 1) : std::vector<std::string>{};
     for (const std::string& schedule : sm90_schedules_for(*lowered, {})) {
-      cases.push_back({program.name, program.text, bound, sizes, {}, schedule});
+      cases.push_back({program.name, program.text, bound, sizes, inputs, schedule});
     }
   }
   run_gpu_cases(cases);

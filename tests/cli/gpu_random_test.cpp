@@ -6,6 +6,7 @@
 #include <random>
 
 #include "tests/cli/gpu_cases.h"
+#include "tests/cli/gpu_sizes.h"
 #include "tests/codegen/random_kernel.h"
 #include "tests/codegen/random_rowwise.h"
 #include "tests/codegen/row_forms.h"
@@ -95,8 +96,9 @@ TEST_CASE("random overrides of schedules on a GPU", "[.gpu]") {
     cases.push_back({program.name + " of seed " + std::to_string(seed),
                      program.text,
                      bound,
-                     {sizes, aligned_sizes(sizes, {"B", "H"})},
-                     {},
+                     {fitting_sizes(program.text, bound, sizes),
+                      fitting_sizes(program.text, bound, aligned_sizes(sizes, {"B", "H"}))},
+                     program.ties ? whole_inputs(program.text, bound, seed) : std::vector<std::string>{},
                      "",
                      "",
                      1,

@@ -72,13 +72,15 @@ std::vector<Sm90Program> sm90_programs() {
        "  (q, s) = quantize(swiglu_pairs(a @ w.T), e4m3, over = 32, scale = ue8m0)\n}\n",
        {}},
       {"packed_fours",
-       "kernel packed_fours(a: bf16[M, K], w: bf16[2*H, K]) -> (y: u8[M, H], s: e4m3[M, H/8] layout mx128x4) {\n"
+       "kernel packed_fours(a: bf16[M, K], w: bf16[2*F, K]) -> (y: u8[M, F], s: e4m3[M, F/8] layout mx128x4) {\n"
        "  let (q, t) = quantize(a @ w.T, e2m1, over = 16, scale = e4m3)\n  y = pack_e2m1(q)\n  s = t\n}\n",
-       {}},
+       {},
+       true},
       {"packed_gated_fours",
-       "kernel packed_gated_fours(a: bf16[M, K], w: bf16[4*H, K]) -> (y: u8[M, H], s: ue8m0[M, H/16]) {\n"
-       "  let (q, t) = quantize(swiglu(a @ w.T), e2m1, over = 32, scale = ue8m0)\n  y = pack_e2m1(q)\n  s = t\n}\n",
-       {}},
+       "kernel packed_gated_fours(a: bf16[M, K], w: bf16[4*F, K]) -> (y: u8[M, F], s: ue8m0[M, F/16]) {\n"
+       "  let (q, t) = quantize(reglu(a @ w.T), e2m1, over = 32, scale = ue8m0)\n  y = pack_e2m1(q)\n  s = t\n}\n",
+       {},
+       true},
       {"rows_of_pairs",
        "kernel rows_of_pairs(a: bf16[M, K], w: bf16[2*F, K]) -> (q: i8[M, F], s: f32[M, F/16]) {\n"
        "  (q, s) = quantize(swiglu_pairs(a @ w.T), i8, over = 16)\n}\n",

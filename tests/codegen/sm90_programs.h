@@ -13,6 +13,7 @@ struct Sm90Program {
   std::string name;
   std::string text;
   Bindings bound;
+  bool ties = false;  ///< whole outputs show which way a tie fell: to be run on exact numbers
 };
 std::vector<Sm90Program> sm90_programs();
 
