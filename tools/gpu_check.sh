@@ -23,7 +23,7 @@ mode=${1:-quick} part=${2:-all}
 case $mode/$part in gate/* | tiles/all | overlap/all | backward/all | models/all | quick/all | short/all | examples/all | full/all | full/[123]) ;; *) sed -n 2,19p "$0" >&2; exit 2 ;; esac
 export cases_file=$here/gpu_cases.txt examples_file=$here/examples.txt
 . "$here/cases.sh"
-log=${OUT:-$here}/gpu_check.log
+log=${OUT:-$here}/gpu_check.$mode.log
 : >"$log"
 rows=() failed=0 skipped=0 started=$SECONDS
 

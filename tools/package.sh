@@ -15,6 +15,7 @@ done
 rm -rf dist/bin dist/lib dist/include dist/share dist/examples dist/programs
 cmake --install build/release --strip --prefix dist >/dev/null
 find dist/bin -name 'test_*' ! -name test_device -delete  # the others need no GPU
+rm -f dist/lib/libcoda_*_cuda.so dist/lib/libcoda_fake_cuda.so
 cp -r examples dist/examples
 cp tools/gpu_check.sh tools/bench_gpu.py tools/bench_blocks.py tools/bench_few_rows.py tools/bench_backward.py tools/bench_adamw.py tools/bench_models.py tools/gate_cases.txt examples/python/*.py examples/python/llama_train.coda tools/gpu_cases.txt tools/cases.sh tests/codegen/examples.txt dist/
 [ $programs -eq 0 ] || tools/build_programs.sh dist
