@@ -28,7 +28,7 @@ TEST_CASE("rounding to the stored type passes, at any scale") {
   for (DType dtype : {DType::F32, DType::F16, DType::BF16, DType::E4M3, DType::E5M2}) {
     for (double scale : {1e-2, 1.0, 50.0}) {
       CAPTURE(std::string(info(dtype).name), scale);
-      Comparison result = compare(rounded(dtype, scale), dtype, error_bound(dtype, 4096), false);
+      Comparison result = compare(rounded(dtype, scale), dtype, error_bound(dtype, {.depth = 4096}), false);
       CHECK(result.passed);
       // In 32 bits the accumulation's part is larger than what is rounded here; elsewhere the bound is not absurdly
       // wide.
@@ -39,7 +39,7 @@ TEST_CASE("rounding to the stored type passes, at any scale") {
 
 TEST_CASE("one wrong element fails") {
   auto elements = rounded(DType::BF16, 1);
-  auto bound = error_bound(DType::BF16, 4096);
+  auto bound = error_bound(DType::BF16, {.depth = 4096});
   elements[100].got += 0.05;
   Comparison result = compare(elements, DType::BF16, bound, false);
   CHECK_FALSE(result.passed);
@@ -50,12 +50,12 @@ TEST_CASE("one wrong element fails") {
 TEST_CASE("small errors everywhere fail by their RMS") {
   auto elements = rounded(DType::BF16, 1);
   for (auto& e : elements) e.got = e.want + 0.0045 * std::abs(e.want) + 0.0005;
-  CHECK_FALSE(compare(elements, DType::BF16, error_bound(DType::BF16, 64), false).passed);
+  CHECK_FALSE(compare(elements, DType::BF16, error_bound(DType::BF16, {.depth = 64}), false).passed);
 }
 
 TEST_CASE("zeros do not pass trivially") {
   auto elements = rounded(DType::BF16, 1);
-  auto bound = error_bound(DType::BF16, 64);
+  auto bound = error_bound(DType::BF16, {.depth = 64});
   for (auto& e : elements) e.got = e.want = 0;
   CHECK_FALSE(compare(elements, DType::BF16, bound, false).passed);
   CHECK(compare(elements, DType::BF16, bound, true).passed);
@@ -65,7 +65,7 @@ TEST_CASE("zeros do not pass trivially") {
 }
 
 TEST_CASE("poison and lost infinities fail") {
-  auto bound = error_bound(DType::F32, 64);
+  auto bound = error_bound(DType::F32, {.depth = 64});
   auto elements = rounded(DType::F32, 1);
   elements[3].got = NAN;
   CHECK_FALSE(compare(elements, DType::F32, bound, false).passed);
@@ -79,7 +79,7 @@ TEST_CASE("poison and lost infinities fail") {
 }
 
 TEST_CASE("infinities that are right are evidence, as long as something is finite") {
-  const auto bound = error_bound(DType::F32, 64);
+  const auto bound = error_bound(DType::F32, {.depth = 64});
   auto elements = rounded(DType::F32, 1);
   for (size_t i = 0; i < elements.size(); ++i) {
     if (i % 8 != 0) elements[i].got = elements[i].want = -INFINITY;  // a causal mask and more
@@ -95,17 +95,17 @@ TEST_CASE("infinities that are right are evidence, as long as something is finit
   elements = rounded(DType::F16, 1);
   elements[5].want = 1e6;
   elements[5].got = INFINITY;
-  CHECK(compare(elements, DType::F16, error_bound(DType::F16, 64), false).passed);
+  CHECK(compare(elements, DType::F16, error_bound(DType::F16, {.depth = 64}), false).passed);
   elements[5].got = -INFINITY;
-  CHECK_FALSE(compare(elements, DType::F16, error_bound(DType::F16, 64), false).passed);
+  CHECK_FALSE(compare(elements, DType::F16, error_bound(DType::F16, {.depth = 64}), false).passed);
   for (size_t i = 0; i < elements.size(); ++i) {
     if (i % 8 != 0) elements[i].got = elements[i].want = NAN;
   }
-  CHECK_FALSE(compare(elements, DType::F16, error_bound(DType::F16, 64), false).passed);
+  CHECK_FALSE(compare(elements, DType::F16, error_bound(DType::F16, {.depth = 64}), false).passed);
 }
 
 TEST_CASE("whole numbers must be equal") {
-  auto bound = error_bound(DType::I32, 4096);
+  auto bound = error_bound(DType::I32, {.depth = 4096});
   std::vector<ComparedElement> elements{{0, 0, 5, 5}, {0, 1, 7, 7}};
   CHECK(compare(elements, DType::I32, bound, false).passed);
   elements[1].got = 8;
@@ -119,13 +119,14 @@ TEST_CASE("whole numbers must be equal") {
 }
 
 TEST_CASE("the bound grows with depth and coarser types") {
-  CHECK(error_bound(DType::F32, 16384).scaled > error_bound(DType::F32, 64).scaled);
-  CHECK(error_bound(DType::BF16, 64).relative > error_bound(DType::F16, 64).relative);
+  CHECK(error_bound(DType::F32, {.depth = 16384}).scaled > error_bound(DType::F32, {.depth = 64}).scaled);
+  CHECK(error_bound(DType::BF16, {.depth = 64}).relative > error_bound(DType::F16, {.depth = 64}).relative);
 }
 
 TEST_CASE("what kept tensors do to an element is allowed for that element alone, once computed") {
   const KeptRoundings assumed{.sum = 0x1p-7}, computed{.sum = 0x1p-7, .computed = true};
-  const auto wide = error_bound(DType::F32, 64, 1, {}, assumed), narrow = error_bound(DType::F32, 64, 1, {}, computed);
+  const auto wide = error_bound(DType::F32, {.depth = 64, .kept = assumed}),
+             narrow = error_bound(DType::F32, {.depth = 64, .kept = computed});
   CHECK(narrow.scaled < wide.scaled);
   CHECK(narrow.relative < wide.relative);
   auto elements = rounded(DType::F32, 1);
@@ -139,7 +140,7 @@ TEST_CASE("what kept tensors do to an element is allowed for that element alone,
 
 TEST_CASE("a whole number beyond its type is stored as the nearest one") {
   const auto passes = [](double got, double want, DType dtype) {
-    return compare({{0, 0, got, want}, {0, 1, 3, 3}}, dtype, error_bound(dtype, 64), false).passed;
+    return compare({{0, 0, got, want}, {0, 1, 3, 3}}, dtype, error_bound(dtype, {.depth = 64}), false).passed;
   };
   CHECK(passes(127, 138, DType::I8));
   CHECK(passes(-128, -1e6, DType::I8));

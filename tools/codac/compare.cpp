@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 namespace coda {
 namespace {
@@ -33,38 +32,60 @@ bool overflowed(double got, double want) {
 
 double allowed_whole(double want) { return std::abs(want) >= kExactWhole ? std::abs(want) * 0x1p-52 : 0; }
 
-/// RMS of the finite references, by row and in all.
-struct Scales {
-  std::map<int64_t, double> rows;
-  double all = 0;
-
-  explicit Scales(const std::vector<ComparedElement>& elements) {
-    std::map<int64_t, std::pair<double, int64_t>> sums;
-    double total = 0;
-    int64_t count = 0;
-    for (const auto& e : elements) {
-      if (!std::isfinite(e.want)) continue;
-      auto& [sum, n] = sums[e.row];
-      sum += e.want * e.want;
-      ++n;
-      total += e.want * e.want;
-      ++count;
-    }
-    all = count ? std::sqrt(total / static_cast<double>(count)) : 0;
-    for (auto& [row, s] : sums) {
-      // A single element is no scale for itself, and a row of near-zeros takes a little of its neighbours' scale.
-      double own = std::sqrt(s.first / static_cast<double>(s.second));
-      rows[row] = s.second < 8 ? all : std::max(own, all * 1e-3);
-    }
-  }
+/// How far an element is off, and what it may be.
+struct Distance {
+  bool is_special = false;  ///< the reference is not finite as stored: an element is it or is wrong
+  bool is_right = false;
+  double difference = 0, allowed = 0;
 };
+
+Distance distance(const ComparedElement& e, DType stored, const ErrorBound& bound, double scale) {
+  const bool exact = info(stored).num_class != NumClass::Real;
+  const double stored_want = round_to(e.want, stored);
+  Distance d;
+  d.is_special = !std::isfinite(stored_want);
+  if (d.is_special) {
+    d.is_right = same_special(e.got, stored_want) || overflowed(e.got, e.want);
+    return d;
+  }
+  // A whole number that its type can't hold is stored as the nearest one.
+  d.difference = std::abs(e.got - (exact && std::abs(e.want) < kExactWhole ? stored_want : e.want));
+  d.allowed = exact ? allowed_whole(e.want)
+                    : e.kept + bound.relative * std::abs(e.want) + bound.scaled * scale + bound.absolute;
+  d.is_right = d.difference <= d.allowed;
+  return d;
+}
 
 }  // namespace
 
-ErrorBound error_bound(DType stored, int64_t depth, double slack, std::optional<DType> rigid, KeptRoundings kept) {
+RowScales::RowScales(const std::vector<ComparedElement>& elements) {
+  std::unordered_map<int64_t, std::pair<double, int64_t>> sums;
+  double total = 0;
+  int64_t count = 0;
+  for (const auto& e : elements) {
+    auto& [sum, n] = sums[e.row];
+    if (!std::isfinite(e.want)) continue;
+    sum += e.want * e.want;
+    ++n;
+    total += e.want * e.want;
+    ++count;
+  }
+  all_ = count ? std::sqrt(total / static_cast<double>(count)) : 0;
+  for (auto& [row, s] : sums) {
+    // A single element is no scale for itself, and a row of near-zeros takes a little of its neighbours' scale.
+    rows_[row] = s.second < 8 ? all_ : std::max(std::sqrt(s.first / static_cast<double>(s.second)), all_ * 1e-3);
+  }
+}
+
+bool is_within(const ComparedElement& element, DType stored, const ErrorBound& bound, double scale) {
+  return distance(element, stored, bound, scale).is_right;
+}
+
+ErrorBound error_bound(DType stored, const ValueOrigin& origin, double slack) {
   const DTypeInfo& type = info(stored);
+  const KeptRoundings& kept = origin.kept;
   ErrorBound bound;
-  double accumulation = slack * kAmplification * 0x1p-22 * (8 + static_cast<double>(depth) / 16);
+  double accumulation = slack * kAmplification * 0x1p-22 * (8 + static_cast<double>(origin.depth) / 16);
   const double furthest = kept.computed ? kOtherNeighbour : kDeviations * kRoundingRms;
   bound.scaled = accumulation + slack * kKeptSlope * furthest * kept.sum;
   // Powers enlarge the error of a large element by more than their slope at an ordinary one: n|x|^(n-1) <= n|x|^n + n.
@@ -73,16 +94,21 @@ ErrorBound error_bound(DType stored, int64_t depth, double slack, std::optional<
   if (type.num_class != NumClass::Real) return bound;
   double unit = std::ldexp(1.0, -type.mantissa_bits - 1);
   if (type.bits <= 16) {
-    bound.relative += 1.25 * unit;
     bound.scaled += kApproximate;
     bound.rms += kApproximate;
-  } else {
-    bound.relative += unit;
   }
+  if (!origin.is_stored) bound.relative += (type.bits <= 16 ? 1.25 : 1) * unit;
   bound.rms += kRoundingRms * unit;
   // A square doubles the relative error of what it is made of.
-  if (rigid) bound.relative += 2 * std::ldexp(1.0, -info(*rigid).mantissa_bits);
+  if (origin.rigid) bound.relative += 2 * std::ldexp(1.0, -info(*origin.rigid).mantissa_bits);
   bound.absolute = std::ldexp(0.5, 2 - (1 << (type.exponent_bits - 1)) - type.mantissa_bits);
+  return bound;
+}
+
+ErrorBound computed_bound(DType stored, const ValueOrigin& origin, double slack) {
+  ErrorBound bound = error_bound(DType::F32, origin, slack);
+  const DTypeInfo& type = info(stored);
+  if (type.num_class == NumClass::Real && type.bits <= 16) bound.scaled += kApproximate;
   return bound;
 }
 
@@ -91,41 +117,34 @@ Comparison compare(const std::vector<ComparedElement>& elements, DType stored, c
   Comparison result;
   result.compared = static_cast<int64_t>(elements.size());
   const bool exact = info(stored).num_class != NumClass::Real;
-  const Scales scales(elements);
+  const RowScales scales(elements);
   double error_sum = 0, want_sum = 0;
   bool special_wrong = false;
-  for (const auto& e : elements) {
-    double stored_want = round_to(e.want, stored);
-    if (!std::isfinite(stored_want)) {
+  for (size_t position = 0; position < elements.size(); ++position) {
+    const ComparedElement& e = elements[position];
+    const double scale = scales.of(e.row);
+    const auto [is_special, is_right, difference, allowed] = distance(e, stored, bound, scale);
+    if (!is_right) result.off.push_back(position);
+    if (is_special) {
       ++result.non_finite;
       result.nan += std::isnan(e.want);
-      bool right = same_special(e.got, stored_want) || overflowed(e.got, e.want);
-      if (!right) {
-        if (!special_wrong) result.at = e;
-        special_wrong = true;
-        ++result.beyond;
-      }
+      if (!is_right && !special_wrong) result.at = e;
+      special_wrong = special_wrong || !is_right;
       continue;
     }
-    double scale = scales.rows.at(e.row);
-    // A whole number that its type can't hold is stored as the nearest one.
-    double difference = std::abs(e.got - (exact && std::abs(e.want) < kExactWhole ? stored_want : e.want));
     result.imprecise += exact && std::abs(e.want) >= kExactWhole;
-    double allowed = exact ? allowed_whole(e.want)
-                           : e.kept + bound.relative * std::abs(e.want) + bound.scaled * scale + bound.absolute;
-    bool bad = !(difference <= allowed);
     double ratio = difference == 0 ? 0 : allowed > 0 ? difference / allowed : INFINITY;
     if (std::isnan(ratio)) ratio = INFINITY;
     if (ratio > result.worst && !special_wrong) {
       result.worst = ratio;
       result.at = e;
     }
-    result.beyond += bad;
     if (scale > 0)
       result.max_error = std::max(result.max_error, std::isnan(difference) ? INFINITY : difference / scale);
     error_sum += difference * difference;
     want_sum += e.want * e.want;
   }
+  result.beyond = static_cast<int64_t>(result.off.size());
   result.rms_error = error_sum == 0 ? 0 : std::isnan(error_sum) ? INFINITY : std::sqrt(error_sum / want_sum);
 
   const int64_t finite = result.compared - result.non_finite;
@@ -133,7 +152,7 @@ Comparison compare(const std::vector<ComparedElement>& elements, DType stored, c
     result.reason = "a non-finite value is missing or wrong";
   } else if (result.beyond > 0) {
     result.reason = std::to_string(result.beyond) + " of " + std::to_string(result.compared) + " elements are off";
-  } else if (!exact && result.rms_error > bound.rms + (scales.all > 0 ? bound.absolute / scales.all : 0)) {
+  } else if (!exact && result.rms_error > bound.rms + (scales.all() > 0 ? bound.absolute / scales.all() : 0)) {
     result.reason = "the RMS error is too large";
   } else if (result.nan * 2 > result.compared) {
     result.reason = "most of the reference is NaN, which proves nothing: choose other inputs";

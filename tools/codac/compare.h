@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "runtime/format/dtype.h"
@@ -31,14 +32,38 @@ struct ErrorBound {
   double absolute = 0;  ///< half the smallest subnormal of the stored type
   double rms = 0;       ///< of the tensor's RMS
 };
-/// `slack` multiplies what comes from accumulation and from `kept`. `rigid` is the coarsest type that a cast in the
-/// program rounds to on the way to this output: an argument close to a tie may go to the other neighbour, one unit in
-/// the last place away. That is rare, so the RMS bound does not grow by it.
-ErrorBound error_bound(DType stored, int64_t depth, double slack = 1, std::optional<DType> rigid = {},
-                       KeptRoundings kept = {});
+/// How the value of an output was made.
+struct ValueOrigin {
+  int64_t depth = 0;           ///< of the products behind it, in all
+  std::optional<DType> rigid;  ///< the coarsest type that the program rounds terms of a sum behind it to: any of them
+                               ///< may go to its other neighbour where it is close to a tie
+  bool is_stored = false;      ///< a value of the stored type already: storing it rounds nothing
+  KeptRoundings kept;
+};
+/// `slack` multiplies what comes from accumulation and from `kept`. The RMS bound does not grow by `rigid`, for that is
+/// rare.
+ErrorBound error_bound(DType stored, const ValueOrigin& origin, double slack = 1);
+/// The same of a value that is not stored, but computed in f32 on the way to what is.
+ErrorBound computed_bound(DType stored, const ValueOrigin& origin, double slack = 1);
+
+/// RMS of the finite references, by row and in all.
+class RowScales {
+ public:
+  explicit RowScales(const std::vector<ComparedElement>& elements);
+  double of(int64_t row) const { return rows_.at(row); }
+  double all() const { return all_; }
+
+ private:
+  std::unordered_map<int64_t, double> rows_;
+  double all_ = 0;
+};
+/// Whether one element is right.
+bool is_within(const ComparedElement& element, DType stored, const ErrorBound& bound, double scale);
 
 struct Comparison {
   int64_t compared = 0, beyond = 0;
+  std::vector<size_t> off;          ///< the elements beyond their bound, by position in what was compared
+  int64_t other_side = 0;           ///< on the other side of an edge that the reference is within its error of
   int64_t non_finite = 0, nan = 0;  ///< of the reference, as stored; of the reference
   int64_t imprecise = 0;            ///< whole numbers that are too large for the reference, compared as f64
   double max_error = 0;             ///< largest |got - want| over the row's scale

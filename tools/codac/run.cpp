@@ -80,6 +80,7 @@ std::string report_text(const OutputReport& report) {
                 static_cast<long long>(c.compared), report.whole ? "elements, all" : "sampled");
   std::string line = text;
   if (c.imprecise > 0) line += " (" + std::to_string(c.imprecise) + " beyond 2^53, as f64)";
+  if (c.other_side > 0) line += " (" + std::to_string(c.other_side) + " on the other side of an edge)";
   if (c.passed) return line + "  ok";
   std::snprintf(text, sizeof text, "; element %lld is %.9g, expected %.9g", static_cast<long long>(c.at.index),
                 c.at.got, c.at.want);
