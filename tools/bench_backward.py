@@ -79,13 +79,14 @@ def bare(d):
 
 
 def device_times(run):
-    """[(name, microseconds)] of what `run` has the device do, in its order."""
+    """[(name, microseconds, microseconds since the end of the one before)] of what `run` has the device do, in its order."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
         run()
         torch.cuda.synchronize()
     events = [e for e in profiler.events() if e.device_type == torch.autograd.DeviceType.CUDA]
     events.sort(key=lambda e: e.time_range.start)
-    return [(e.name, e.time_range.elapsed_us()) for e in events]
+    ends = [events[0].time_range.start] + [e.time_range.end for e in events[:-1]]
+    return [(e.name, e.time_range.elapsed_us(), e.time_range.start - end) for e, end in zip(events, ends)]
 
 
 def each_kernel(ours, base, d, rounds):
@@ -95,18 +96,18 @@ def each_kernel(ours, base, d, rounds):
         beat(f"kernels round {i}")
         for name, functions in (("base", base), ("ours", ours)):
             found = device_times(lambda: [f() for f in functions])
-            found = [f for f in found if not f[0].startswith("Mem")]
             assert len(found) % len(functions) == 0, [f[0] for f in found]
             if i >= 4:  # at steady power
                 count = len(found) // len(functions)
                 times[name] += [found[j:j + count] for j in range(0, len(found), count)]
-    median = lambda runs: [statistics.median(us) for us in zip(*[[us for _, us in run] for run in runs])]
+    median = lambda runs, which=1: [statistics.median(us) for us in zip(*[[kernel[which] for kernel in run] for run in runs])]
     coda, cublas, shapes = median(times["ours"]), median(times["base"]), products(d)
     rows = []
     for i, us in enumerate(coda):
         at = PRODUCT_OF[i] if len(coda) == len(PRODUCT_OF) else None
         rows.append((times["ours"][0][i][0], None if at is None else shapes[at], us, 0 if at is None else cublas[at]))
-    print(f"  sums of kernels: coda {sum(coda):.0f} us, cuBLAS {sum(cublas):.0f}")
+    print(f"  sums of kernels: coda {sum(coda):.0f} us, cuBLAS {sum(cublas):.0f}; between them: coda "
+          f"{sum(median(times['ours'], 2)[1:]):.0f} us, cuBLAS {sum(median(times['base'], 2)[1:]):.0f}")
     for name, shape, us, base_us in rows:
         product = f"{shape[0]:<2} {shape[1]:>5}x{shape[2]:<5}" if shape else "no product"
         print(f"  {name:<16} {product} coda {us:6.0f} us" + (f" cuBLAS {base_us:6.0f} ratio {base_us / us:.3f}" if base_us else ""))

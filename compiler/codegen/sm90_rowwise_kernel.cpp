@@ -10,9 +10,7 @@ namespace {
 constexpr int kWordBytes = 4;
 constexpr int kArrivalBytes = 16;
 constexpr int kWarp = 32;
-constexpr size_t kMostWholeRegions = 6;      // of which a version for whole rows is made: each adds to the code
-constexpr int kThreadsPerSm = 512;           // at least: fewer have too few loads on their way
-constexpr int kThreadsPerSmStreaming = 768;  // which read no chunk ahead
+constexpr size_t kMostWholeRegions = 6;  // of which a version for whole rows is made: each adds to the code
 
 class RowKernel {
  public:
@@ -427,8 +425,7 @@ class RowKernel {
 
 std::string emit_sm90_rowwise(NvptxBuilder& b, const EpilogueProgram& epilogue, const Sm90RowPlan& plan,
                               KernelImage& image) {
-  const int threads = plan.streams ? kThreadsPerSmStreaming : kThreadsPerSm;
-  b.begin_kernel({image.entry, 0, plan.threads, 1, std::max(1, threads / plan.threads)});
+  b.begin_kernel({image.entry, 0, plan.threads, 1, std::max(1, plan.threads_per_sm / plan.threads)});
   Sm90Arguments arguments(b, image);
   NvptxNumbers numbers(b, false);
   Sm90RowContext context{b, arguments, numbers, epilogue, plan, {}};

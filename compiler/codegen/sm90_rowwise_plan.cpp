@@ -136,6 +136,36 @@ bool waits_for_statistics(const EpilogueProgram& epilogue) {
   return statistics.empty();  // then there is no walk to join
 }
 
+/// Does a row statistic wait for another one?
+bool is_of_two_rounds(const EpilogueProgram& epilogue) {
+  std::set<NodeId> statistics, seen;
+  std::vector<NodeId> open;
+  for (const Statistic& statistic : epilogue.statistics) {
+    if (statistic.scope != StatScope::Row) continue;
+    statistics.insert(statistic.node);
+    for (const Statistic::Part& part : statistic.parts) open.push_back(part.body);
+  }
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (statistics.contains(id)) return true;
+    if (!seen.insert(id).second) continue;
+    open.insert(open.end(), epilogue.program.graph[id].args.begin(), epilogue.program.graph[id].args.end());
+  }
+  return false;
+}
+
+/// How many threads an SM has room for at least, which limits their registers, and how many CTAs of them the grid has.
+/// By measurement (docs/performance.md): fewer threads have too few loads on their way, more too few registers; rows of
+/// two rounds of waiting want more of both, and no more CTAs than there is room for, as passes without a statistic do.
+void share_processors(Sm90RowPlan& plan, const EpilogueProgram& epilogue) {
+  constexpr int kThreadsPerSm = 512, kManyThreadsPerSm = 768, kAllThreads = 2048;
+  const bool two_rounds = is_of_two_rounds(epilogue);
+  plan.threads_per_sm = plan.streams || two_rounds ? kManyThreadsPerSm : kThreadsPerSm;
+  const bool no_more = two_rounds || plan.shares_rows;
+  plan.ctas_per_sm = std::max(1, (no_more ? plan.threads_per_sm : kAllThreads) / plan.threads);
+}
+
 /// Threads for each row that streams, and the chunks of each region: little idle, and few turns of code.
 void share_streamed_rows(Sm90RowPlan& plan, int fewest_threads) {
   constexpr int kMostChunksOfRow = 12;
@@ -203,7 +233,7 @@ Sm90RowPlan plan_sm90_rows(const EpilogueProgram& epilogue, std::optional<int64_
     share_streamed_rows(plan, 1);
   }
   plan.threads = std::max(kCtaThreads, plan.row_threads);
-  plan.ctas_per_sm = 2048 / plan.threads;
+  share_processors(plan, epilogue);
   // Few states to combine at the end: one CTA an SM.
   if (has_totals) {
     plan.threads = 512;

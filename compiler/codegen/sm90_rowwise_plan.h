@@ -17,9 +17,10 @@ struct Sm90RowPlan {
   int vector = 8;
   int row_threads = 256;
   int chunks = 2;
-  int threads = 256;         ///< of a CTA
-  bool shares_rows = false;  ///< CTAs do parts of a row, `tile_columns()` each: nothing is reduced
-  int ctas_per_sm = 8;
+  int threads = 256;                    ///< of a CTA
+  bool shares_rows = false;             ///< CTAs do parts of a row, `tile_columns()` each: nothing is reduced
+  int ctas_per_sm = 8;                  ///< that the grid has
+  int threads_per_sm = 512;             ///< that the registers must suffice for
   std::optional<int64_t> columns;       ///< that a row probably has
   std::vector<int64_t> region_columns;  ///< the same of each region; empty: not known
   std::vector<int> region_chunks;       ///< of each region are unrolled; empty: `chunks`
