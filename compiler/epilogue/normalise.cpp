@@ -4,6 +4,7 @@
 
 #include "compiler/epilogue/describe.h"
 #include "compiler/epilogue/product_sums.h"
+#include "compiler/ir/of_nothing.h"
 #include "dsl/diagnostics.h"
 
 namespace coda {
@@ -149,6 +150,17 @@ NodeId Normaliser::contract(std::vector<NodeId> args, std::vector<NamedDim> over
   return gemm(std::move(inside), over, std::move(outside), span);
 }
 
+/// 0 where one of the summed dimensions is empty, if that makes the factor infinite or no number: the sum is 0 then.
+NodeId Normaliser::where_some(NodeId factor, const std::vector<NamedDim>& over) {
+  OfNothing of_nothing(graph_);
+  for (const NamedDim& dim : over) {
+    if (!of_nothing.spoils(factor, dim.extent)) continue;
+    const NodeId some = graph_.apply(find_op("gt"), {graph_.extent(dim.extent), graph_.constant(0, NumClass::Int)});
+    factor = graph_.apply(find_op("select"), {some, factor, graph_.constant(0)});
+  }
+  return factor;
+}
+
 void Normaliser::take_apart(NodeId factor, const std::vector<NamedDim>& over, std::vector<NodeId>& inside,
                             std::vector<NodeId>& outside, Span span) {
   factor = reindexer_.at(factor, {});  // index maps go down to the parameters
@@ -158,7 +170,7 @@ void Normaliser::take_apart(NodeId factor, const std::vector<NamedDim>& over, st
         describe(program_, graph_, factor) + " lacks the summed dimension " + over[0].name +
             " and multiplies the result instead",
         span);
-    return outside.push_back(factor);
+    return outside.push_back(where_some(factor, over));
   }
   const Op* div = find_op("div");
   if (node.kind == NodeKind::Contract && node.over.empty()) {
@@ -169,7 +181,7 @@ void Normaliser::take_apart(NodeId factor, const std::vector<NamedDim>& over, st
   } else if (node.kind == NodeKind::Apply && node.op == div && !shares(graph_[node.args[1]].dims, over)) {
     log("quotient as product", "a / b = a * (1 / b) with b = " + describe(program_, graph_, node.args[1]), span);
     take_apart(node.args[0], over, inside, outside, span);
-    outside.push_back(graph_.apply(div, {graph_.constant(1), node.args[1]}, node.span));
+    outside.push_back(where_some(graph_.apply(div, {graph_.constant(1), node.args[1]}, node.span), over));
   } else if (node.kind == NodeKind::Cast && graph_[node.args[0]].kind == NodeKind::Input &&
              program_.params[static_cast<size_t>(graph_[node.args[0]].param)].dtype == node.dtype) {
     inside.push_back(node.args[0]);  // rounding a parameter to its own type changes nothing

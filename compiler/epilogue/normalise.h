@@ -59,6 +59,7 @@ class Normaliser {
   NodeId sum(const Node& node, std::vector<NodeId> args);
   NamedDim join_depth(const std::vector<NamedDim>& over, NodeId (&operands)[2]);
   /// Splits a factor into parts with and without the summed dimensions.
+  NodeId where_some(NodeId factor, const std::vector<NamedDim>& over);
   void take_apart(NodeId factor, const std::vector<NamedDim>& over, std::vector<NodeId>& inside,
                   std::vector<NodeId>& outside, Span span);
   bool uses_gemm(NodeId node);

@@ -72,6 +72,7 @@ struct Plan {
   double bytes = 0, flops = 0, seconds = 0;
   std::vector<PlanDecision> decisions;
   std::vector<LawUse> laws;
+  std::vector<DimFact> facts;          ///< beside the block's own: what laws take for granted; checked at launch
   std::vector<std::string> roundings;  ///< the elastic ones: what is rounded where, as text
   int replans = 0;
   bool exhausted = false;  ///< the search stopped at its limit: the best plan until then was taken

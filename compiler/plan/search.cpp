@@ -96,6 +96,9 @@ class Search {
     std::vector<LawUse> merged;
     if (options_.rewrites && algebra_.on(kOnePass)) merged = merge_passes(block_, sizes_, options_.machine, plan);
     settle_plan(plan);
+    for (const Dim& extent : algebra_.not_empty()) {
+      plan.facts.push_back({.left = Dim(1), .right = extent, .modulus = {}, .relation = "<=", .span = block_.span});
+    }
     if (!check_.plan(plan)) return report_wrong_pass(diagnostics);
     report_laws(best, plan);
     plan.laws.insert(plan.laws.end(), merged.begin(), merged.end());

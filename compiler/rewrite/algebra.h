@@ -12,6 +12,7 @@
 
 #include "compiler/epilogue/dim_facts.h"
 #include "compiler/ir/graph.h"
+#include "compiler/ir/of_nothing.h"
 #include "compiler/ops/algebraic.h"
 #include "compiler/rewrite/law.h"
 #include "compiler/rewrite/sizes.h"
@@ -27,7 +28,7 @@ class Algebra {
  public:
   /// `dropped`: a law to do without.
   Algebra(Graph& graph, const SizeHints& sizes, const DimFacts& facts, const Law* dropped = nullptr)
-      : graph_(graph), sizes_(sizes), facts_(facts), dropped_(dropped) {}
+      : graph_(graph), sizes_(sizes), facts_(facts), dropped_(dropped), of_nothing_(graph) {}
 
   /// Sum over `over` of the product of `factors`.
   NodeId product(std::vector<NodeId> factors, std::vector<NamedDim> over = {}, Span span = {});
@@ -53,6 +54,12 @@ class Algebra {
   /// Never below 0 (above 0) for any values of the inputs, where no extent is 0 and nothing overflows.
   bool not_negative(NodeId node) const { return sign(node) >= Sign::NonNegative; }
   bool positive(NodeId node) const { return sign(node) == Sign::Positive; }
+
+  /// Whether factors may be taken past a sum, or another reduction, over `over`: none of them is made infinite or no
+  /// number (`positive`: or not above 0) by what empties one of these dimensions. Where that is so at other sizes than
+  /// those of the plan only, they may, and the plan is for extents of at least 1: `not_empty()`.
+  bool may_pass(const std::vector<NodeId>& factors, const std::vector<NamedDim>& over, bool positive = false);
+  const std::vector<Dim>& not_empty() const { return not_empty_; }
 
   bool wide(NodeId node) const { return sizes_.wide(graph_[node]); }
   /// Does one factor have all the dimensions? Then the contraction is a reduction of a product of one shape.
@@ -95,6 +102,8 @@ class Algebra {
   std::set<NodeId> whole_;
   std::map<NodeId, std::string> names_;
   mutable std::map<NodeId, Sign> signs_;
+  OfNothing of_nothing_;
+  std::vector<Dim> not_empty_;
 };
 
 /// The nodes below `roots`, arguments first, each once.

@@ -39,12 +39,31 @@ NodeId Algebra::product(std::vector<NodeId> wanted, std::vector<NamedDim> over, 
   if (on(kCancel)) cancel(flat, span);
   const auto present = all_dims(graph_, flat);
   for (const NamedDim& dim : difference(over, present)) {  // summing a constant counts its elements
+    if (!may_pass(flat, {dim})) {
+      const NodeId some = graph_.apply(find_op("gt"), {graph_.extent(dim.extent), graph_.constant(0, NumClass::Int)});
+      flat = {graph_.apply(find_op("select"), {some, graph_.contract(flat, {}, span), graph_.constant(0)}, span)};
+    }
     flat.push_back(graph_.apply(find_op("to_real"), {graph_.extent(dim.extent)}));
     note(kSumOfConstant, flat.back(), {}, span);
   }
   over = intersection(over, present);
   const NodeId result = over.empty() ? graph_.contract(flat, {}, span) : summed(flat, over, span);
   return coefficient == 1 ? result : scaled(coefficient, result, span);
+}
+
+bool Algebra::may_pass(const std::vector<NodeId>& factors, const std::vector<NamedDim>& over, bool positive) {
+  std::vector<Dim> assumed;
+  for (const NamedDim& dim : over) {
+    if (facts_.at_most(Dim(1), dim.extent)) continue;
+    const bool spoilt = std::any_of(factors.begin(), factors.end(),
+                                    [&](NodeId factor) { return of_nothing_.spoils(factor, dim.extent, positive); });
+    if (spoilt && sizes_.is_nothing(dim.extent)) return false;
+    if (spoilt) assumed.push_back(dim.extent);
+  }
+  for (const Dim& extent : assumed) {
+    if (std::find(not_empty_.begin(), not_empty_.end(), extent) == not_empty_.end()) not_empty_.push_back(extent);
+  }
+  return true;
 }
 
 void Algebra::cancel(std::vector<NodeId>& factors, Span span) {
@@ -68,7 +87,7 @@ NodeId Algebra::summed(std::vector<NodeId> flat, std::vector<NamedDim> over, Spa
   std::sort(flat.begin(), flat.end());
   std::vector<NodeId> outside, inside, rest;
   for (const NodeId factor : flat) (meet(graph_[factor].dims, over) ? rest : outside).push_back(factor);
-  if (!on(kFactorOut)) std::swap(outside, inside);
+  if (!on(kFactorOut) || !may_pass(outside, over)) std::swap(outside, inside);
 
   // Components of factors that share summed dimensions.
   std::vector<std::vector<NodeId>> components;
@@ -83,7 +102,8 @@ NodeId Algebra::summed(std::vector<NodeId> flat, std::vector<NamedDim> over, Spa
     });
     components.push_back(merged);
   }
-  if (!on(kSeparateSums) && components.size() > 1) components = {rest};
+  const bool apart = on(kSeparateSums) && (components.size() == 1 || may_pass(rest, over));
+  if (!apart) components = {rest};
   components.front().insert(components.front().end(), inside.begin(), inside.end());
   if (outside.empty() && components.size() == 1) return connected(components[0], over, span);
 
@@ -109,6 +129,9 @@ NodeId Algebra::connected(std::vector<NodeId> rest, const std::vector<NamedDim>&
       const auto has = [&](NodeId factor) { return graph_[factor].has_dim(dim.name); };
       if (!on(kLinearReduction) || std::count_if(rest.begin(), rest.end(), has) != 1) continue;
       const auto owner = std::find_if(rest.begin(), rest.end(), has);
+      std::vector<NodeId> others = rest;
+      others.erase(others.begin() + (owner - rest.begin()));
+      if (!may_pass(others, {dim})) continue;
       const NodeId whole = *owner;
       *owner = product({*owner}, {dim}, span);
       note(kLinearReduction, terms(*owner)[0].node, {{"f", whole}}, span);

@@ -89,7 +89,7 @@ std::vector<Alternative> factor_of_reduction(LawContext& context, NodeId id) {
     const bool lacks = !meet(algebra.graph()[factor].dims, node.over);
     (lacks && algebra.positive(factor) ? scale : rest).push_back(factor);
   }
-  if ((scale.empty() && !scaled) || rest.empty()) return {};
+  if ((scale.empty() && !scaled) || rest.empty() || !algebra.may_pass(scale, node.over, true)) return {};
   const NodeId body = algebra.product(rest);
   if (!subset(node.over, algebra.graph()[body].dims)) return {};
   const NodeId inner = algebra.graph().reduce(node.reduction, body, node.over, node.span);

@@ -2,6 +2,7 @@
 // numbers, never meaning.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/ir/graph.h"
@@ -10,8 +11,16 @@ namespace coda {
 
 class SizeHints {
  public:
-  /// Symbols that `hints` does not give count as `fallback`.
-  explicit SizeHints(Bindings hints, int64_t fallback = 4096) : hints_(std::move(hints)), fallback_(fallback) {}
+  /// Symbols that `hints` does not give count as `fallback`; those that are 0, as 1: what is empty costs nothing, and
+  /// so can't be weighed.
+  explicit SizeHints(Bindings hints, int64_t fallback = 4096) : hints_(std::move(hints)), fallback_(fallback) {
+    for (auto& [name, value] : hints_) {
+      if (value <= 0) empty_[name] = 0;
+      value = std::max<int64_t>(value, 1);
+    }
+  }
+  /// Whether the plan is made for an extent of 0.
+  bool is_nothing(const Dim& dim) const { return !empty_.empty() && dim.substitute(empty_).is_zero(); }
 
   double extent(const Dim& dim) const {
     Bindings all = hints_;
@@ -33,7 +42,7 @@ class SizeHints {
   bool wide(const Node& node) const { return wide(node.dims); }
 
  private:
-  Bindings hints_;
+  Bindings hints_, empty_;
   int64_t fallback_;
 };
 

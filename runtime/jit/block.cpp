@@ -105,10 +105,7 @@ struct Candidate {
 class BlockLowering {
  public:
   BlockLowering(const CompileRequest& request, const ElaborateBlock& elaborate, Compilation& result)
-      : request_(request), elaborate_(elaborate), result_(result) {
-    // What is empty costs nothing, and so can't be weighed.
-    for (const auto& [name, value] : request.bindings) sizes_[name] = std::max<int64_t>(value, 1);
-  }
+      : request_(request), elaborate_(elaborate), result_(result), sizes_(request.bindings) {}
 
   /// The best first. Those after it are made where it does not lower, or leaves passes without a GEMM that another
   /// binding may avoid.
@@ -122,7 +119,7 @@ class BlockLowering {
     }
     if (all[0].failed > 0) {  // what is cheapest for small sizes may be no plan at all
       Bindings large = sizes_;
-      for (auto& [name, value] : large) value = std::max<int64_t>(value, kLarge);
+      for (auto& [name, value] : large) value = value == 0 ? 0 : std::max<int64_t>(value, kLarge);
       add({}, large, scratch, all);
     }
     std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
@@ -255,6 +252,9 @@ PlanImage assembled(const CompileRequest& request, const Compilation& result) {
   const Plan& plan = *result.plan;
   PlanImage image;
   describe_signature(*result.program, request.target, image);
+  for (const DimFact& fact : plan.facts) {
+    image.facts.push_back({fact.left, fact.right, fact.modulus, fact.relation});
+  }
   for (const PlanTensor& tensor : plan.tensors) {
     if (tensor.param >= 0) continue;
     PlanTensorSpec spec{.name = tensor.name, .dtype = tensor.dtype};

@@ -74,8 +74,9 @@ struct Comparison {
   std::string reason;  ///< why it failed
 };
 
-/// `zero_expected`: a reference that is zero everywhere proves something (a GEMM of depth 0), otherwise it fails.
+/// `of_nothing`: a dimension is empty, so that a reference that is zero everywhere, or nowhere finite, proves
+/// something; otherwise it fails.
 Comparison compare(const std::vector<ComparedElement>& elements, DType stored, const ErrorBound& bound,
-                   bool zero_expected);
+                   bool of_nothing);
 
 }  // namespace coda

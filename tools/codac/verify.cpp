@@ -79,9 +79,9 @@ struct Compared {
   std::vector<ComparedElement> elements;
   DType stored;
   ErrorBound bound;
-  bool zero_expected;
+  bool of_nothing;
 
-  Comparison verdict() const { return compare(elements, stored, bound, zero_expected); }
+  Comparison verdict() const { return compare(elements, stored, bound, of_nothing); }
 };
 
 /// Replaces what is expected of elements that are off by what the reference gives on the other side of an edge, where
@@ -153,6 +153,9 @@ Expected<std::vector<OutputReport>> verify(const Program& program, const Problem
   const bool whole = problem.flops <= kWholeFlops;
   const auto rounded = whole ? planned(program, problem, arguments) : std::nullopt;
 
+  // Sums of nothing are zero.
+  const bool of_nothing = problem.depth == 0 || std::any_of(arguments.dims.begin(), arguments.dims.end(),
+                                                            [](const auto& dim) { return dim.second == 0; });
   std::vector<OutputReport> reports;
   for (size_t output = 0; output < program.outputs.size(); ++output) {
     const int param = program.outputs[output].param;
@@ -162,7 +165,7 @@ Expected<std::vector<OutputReport>> verify(const Program& program, const Problem
     const std::string& name = program.params[static_cast<size_t>(param)].name;
     VerifyOptions extent = options;
     if (whole) extent.rows = extent.columns = count(got);
-    Compared compared{sample_coordinates(shape, extent), {}, got.view().dtype, {}, problem.depth == 0};
+    Compared compared{sample_coordinates(shape, extent), {}, got.view().dtype, {}, of_nothing};
     auto want = reference->evaluate(static_cast<int>(output), compared.coordinates);
     if (!want) return want.status().with_context(name);
 
