@@ -42,7 +42,11 @@ std::string page() {
          "those "
          "that move or drop the\nrounding of an operand or of a stored value say so. A written cast is never crossed. "
          "Each is tested on random programs\nof its own, and `codac explain --without-law NAME` shows what it is worth "
-         "to a block.\n";
+         "to a block.\n\n"
+         "A factor that an empty dimension makes infinite or no number (`rsqrt(mean(x*x, over = D))` at D = 0) may not "
+         "leave a sum\nover that dimension, which is 0 then. A plan that takes it out says `requires 1 <= D`, and a "
+         "launch with D = 0 is refused;\na block compiled with D = 0 given is planned without. A `kernel` takes it out "
+         "with a 0 in its place where D is 0.\n";
   for (const Group& group : kGroups) {
     text << "\n## " << group.title << "\n\n" << group.text << "\n\n| law | equation | holds if |\n|---|---|---|\n";
     for (const Law* law : law_table()) {
