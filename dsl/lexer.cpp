@@ -101,7 +101,19 @@ class Lexer {
   void comment() {
     const uint32_t begin = at_;
     while (at_ < text_.size() && peek() != '\n' && peek() != '\r') ++at_;
+    warn_of_quotient(text_.substr(begin + 2, at_ - begin - 2), begin);
     out_.comments.push_back({span(begin, at_), fresh_line_});
+  }
+
+  /// Behind an operand, a number alone was probably meant as Python's divisor.
+  void warn_of_quotient(std::string_view comment, uint32_t begin) {
+    if (fresh_line_ || out_.tokens.empty()) return;
+    const Token& last = out_.tokens.back();
+    const bool is_operand = last.kind == TokenKind::Name || last.text == ")";
+    while (!comment.empty() && comment.front() == ' ') comment.remove_prefix(1);
+    while (!comment.empty() && comment.back() == ' ') comment.remove_suffix(1);
+    if (!is_operand || comment.empty() || !std::all_of(comment.begin(), comment.end(), is_digit)) return;
+    diagnostics_.report(DiagId::E0141, span(begin, at_), {std::string(comment)});
   }
 
   void number() {

@@ -109,7 +109,7 @@ ExprPtr Parser::parse_postfix() {
 
 void Parser::reject_member(Span value) {
   constexpr uint32_t kLongest = 30;
-  const bool is_name = at(TokenKind::Name);
+  const bool is_name = at(TokenKind::Name) || at(TokenKind::Keyword);
   const std::string text(value.end - value.begin > kLongest ? "" : sources_.text(value));
   report(DiagId::E0124, peek().span,
          {describe(peek()), instead_of_member(text, is_name ? std::string(peek().text) : "", spells(peek(1), "("))});

@@ -79,7 +79,8 @@ Value cut_split(const CallSite& site) {
   }
   const Dim& whole = subject->dim().extent;
   if (!(total.substitute(context.program.bound) == whole.substitute(context.program.bound))) {
-    return context.fail(DiagId::E0255, site.span, {total.text(), spelled(subject->dim()), whole.text()});
+    return context.fail(DiagId::E0255, site.span,
+                        {total.text(), spelled(subject->dim()), whole.text(), way_to_add_up(total, whole)});
   }
   std::vector<Value> values;
   Dim offset;

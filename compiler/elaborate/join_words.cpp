@@ -107,7 +107,9 @@ Value join_concat(const CallSite& site) {
     const auto extent = evaluate_extent(site.context, site.scope, *naming->value);
     if (!extent) return Value::poison(site.span);
     if (!(extent->extent == total)) {
-      return site.context.fail(DiagId::E0255, site.span, {total.text(), naming->keyword->text, extent->extent.text()});
+      return site.context.fail(
+          DiagId::E0255, site.span,
+          {total.text(), naming->keyword->text, extent->extent.text(), way_to_add_up(total, extent->extent)});
     }
     const auto named = name_dim(site.context, *naming->keyword, total);
     if (!named) return Value::poison(site.span);

@@ -25,6 +25,14 @@ constexpr Word kShapeWords[] = {
 
 std::span<const Word> shape_words() { return kShapeWords; }
 
+std::string way_to_add_up(const Dim& parts, const Dim& whole) {
+  const std::string missing = (whole - parts).text(), beyond = (parts - whole).text();
+  const auto is_positive = [](const std::string& text) { return text.find('-') == std::string::npos; };
+  if (is_positive(missing)) return "a part of `" + missing + "` is missing";
+  if (is_positive(beyond)) return "`" + beyond + "` is too much";
+  return "make the parts add up to it";
+}
+
 std::optional<NamedDim> name_dim(Context& context, const ast::Name& name, const Dim& extent) {
   if (const auto* taken = context.dims.define(name.text, extent, name.span)) {
     Diagnostic& diagnostic =

@@ -20,4 +20,7 @@ Value view_dim(Context& context, const Value& value, size_t position, const std:
 /// Gives `extent` a name that the program chose; nothing after a report.
 std::optional<NamedDim> name_dim(Context& context, const ast::Name& name, const Dim& extent);
 
+/// What is said where parts are `parts` together and should be `whole`.
+std::string way_to_add_up(const Dim& parts, const Dim& whole);
+
 }  // namespace coda

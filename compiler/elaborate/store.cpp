@@ -90,13 +90,17 @@ bool check_class(Context& context, const Param& param, const Value& value) {
 
 /// A target that is none. What was probably meant counts as assigned, so that nothing is said of it again.
 void report_no_output(Context& context, Scope& scope, const ast::Name& target, const Value& value, Span statement) {
+  const std::string_view text = context.sources.text(statement);
+  const bool is_one_of_several = text.starts_with("(");
   std::vector<std::string> outputs;
   for (const Param& param : context.program.params) {
     if (param.role == Param::Role::Out || param.role == Param::Role::InOut) outputs.push_back(param.name);
   }
   const std::string nearest = nearest_name(target.text, outputs);
   const std::string way_out = nearest.empty()
-                                  ? "name a value with `let " + target.text + " = …`; outputs are declared after `->`"
+                                  ? (is_one_of_several ? "name values with `let (…) = …`, and assign outputs from them"
+                                                       : "name a value with `let " + target.text + " = …`") +
+                                        std::string("; outputs are declared after `->`")
                                   : "did you mean `" + nearest + "`?";
   context.report(DiagId::E0260, target.span, {target.text, way_out});
   if (!nearest.empty()) {
