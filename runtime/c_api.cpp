@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/dlpack.h"
+
 using namespace coda;
 
 static_assert(CODA_OUT_OF_MEMORY == static_cast<int>(Code::OutOfMemory) &&
@@ -186,6 +188,23 @@ coda_code coda_prepare(const coda_image* image, int32_t device, const coda_bindi
 }
 
 void coda_kernel_free(coda_kernel* kernel) { delete kernel; }
+
+coda_code coda_argument_from_dlpack(const void* tensor, coda_argument* out) {
+  return guarded([&]() -> Status {
+    if (!tensor || !out) return null_argument();
+    const auto view = from_dlpack(tensor);
+    if (!view) return view.status();
+    const auto* given = static_cast<const DlpackTensor*>(tensor);
+    out->kind = CODA_TENSOR;
+    out->dtype = static_cast<coda_dtype>(view->dtype);
+    out->data = view->data;
+    out->device = view->device;
+    out->rank = given->rank;
+    out->shape = given->shape;
+    out->strides = given->strides;
+    return {};
+  });
+}
 
 coda_code coda_launch(coda_kernel* kernel, const coda_argument* arguments, size_t count, void* stream) {
   return coda_launch_in(kernel, arguments, count, stream, nullptr, 0);

@@ -8,6 +8,7 @@
 #include "runtime/kept_per_thread.h"
 #include "runtime/launch_function.h"
 #include "runtime/loaded_kernel.h"
+#include "runtime/relaxed_capture.h"
 #include "runtime/tensor_map.h"
 #include "runtime/workspace.h"
 
@@ -23,6 +24,7 @@ class Module {
   ~Module() {
     if (!module_) return;
     const ContextScope scope(device_);
+    const RelaxedCapture relaxed(device_.cu());
     if (scope.status().ok()) (void)device_.cu().cuModuleUnload(module_);
   }
   Module(const Module&) = delete;
@@ -32,6 +34,8 @@ class Module {
     const ContextScope scope(device_);
     if (!scope.status().ok()) return scope.status();
     const Driver& cu = device_.cu();
+    const RelaxedCapture relaxed(cu);
+    if (!relaxed.status().ok()) return relaxed.status();
     if (Status status = load_module(cu, code); !status.ok()) return status;
     if (Status status = cu.cuModuleGetFunction(&function_, module_, image.entry.c_str()); !status.ok()) return status;
     if (image.shared_bytes == 0) return {};

@@ -1,5 +1,6 @@
 // Memory, streams and events of a device. Destructors ignore failure: the context may be gone, or the process forked.
 #include "runtime/device.h"
+#include "runtime/relaxed_capture.h"
 
 namespace coda {
 
@@ -9,6 +10,7 @@ Expected<DeviceBuffer> DeviceBuffer::allocate(const Device& device, size_t bytes
   if (bytes == 0) return buffer;
   const ContextScope scope(device);
   if (!scope.status().ok()) return scope.status();
+  const RelaxedCapture relaxed(device.cu());
   if (Status status = device.cu().cuMemAlloc_v2(&buffer.address_, bytes); !status.ok()) {
     return status.with_context("allocating " + std::to_string(bytes) + " bytes on CUDA device " +
                                std::to_string(device.ordinal()));
@@ -30,6 +32,7 @@ DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
 void DeviceBuffer::reset() {
   if (!address_) return;
   const ContextScope scope(*device_);
+  const RelaxedCapture relaxed(device_->cu());
   if (scope.status().ok()) (void)device_->cu().cuMemFree_v2(address_);
   address_ = 0;
 }

@@ -4,6 +4,8 @@
 #include <functional>
 #include <thread>
 
+#include "runtime/relaxed_capture.h"
+
 namespace coda {
 
 /// Slots are only ever added, at the head, so readers can walk the list while a writer adds.
@@ -17,21 +19,6 @@ struct WorkspacePool::Slot {
 namespace {
 
 const CuStream kPerThreadStream = reinterpret_cast<CuStream>(uintptr_t{2});  // CU_STREAM_PER_THREAD
-
-/// Lets this thread allocate while it, or another one, captures a graph.
-class RelaxedCapture {
- public:
-  explicit RelaxedCapture(const Driver& cu) : cu_(cu) { status_ = cu_.cuThreadExchangeStreamCaptureMode(&mode_); }
-  ~RelaxedCapture() {
-    if (status_.ok()) (void)cu_.cuThreadExchangeStreamCaptureMode(&mode_);
-  }
-  const Status& status() const { return status_; }
-
- private:
-  const Driver& cu_;
-  int mode_ = kCuCaptureRelaxed;
-  Status status_;
-};
 
 }  // namespace
 

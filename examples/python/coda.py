@@ -1,4 +1,5 @@
-"""coda from Python: compile or load a kernel or a block, launch it on PyTorch tensors (or NumPy arrays, on the host).
+"""coda from Python: compile or load a kernel or a block, launch it on tensors of PyTorch, NumPy (on the host) or any
+library with DLPack.
 
     import coda, torch
     kernel = coda.compile(open("gate_up.coda").read(), target="sm_90a").prepare(0)
@@ -214,6 +215,8 @@ def _argument(name, value):
         return _Argument(name=name, kind=_INTEGER, integer=_int64("a scalar" if name is None else name.decode(), int(value)))
     if isinstance(value, float):
         return _Argument(name=name, kind=_REAL, real=value)
+    if hasattr(value, "__dlpack__") and not hasattr(value, "data_ptr") and not hasattr(value, "ctypes"):
+        return _by_dlpack(name, value)
     dtype = str(value.dtype).replace("torch.", "")
     if dtype not in TORCH_NAMES:
         raise Error(f"coda has no element type for {value.dtype}")
@@ -226,6 +229,21 @@ def _argument(name, value):
     sizes = C.c_int64 * max(1, len(value.shape))
     return _Argument(name=name, kind=_TENSOR, dtype=DTYPES.index(TORCH_NAMES[dtype]), data=data or None, device=device,
                      rank=len(value.shape), shape=sizes(*value.shape), strides=sizes(*strides))
+
+
+def _by_dlpack(name, value):
+    """Of any library. Its memory is not waited for: work on another stream is the caller's to order."""
+    on_cuda = value.__dlpack_device__()[0] != 1
+    capsule = value.__dlpack__(stream=-1) if on_cuda else value.__dlpack__()
+    get = C.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = C.c_void_p, [C.py_object, C.c_char_p]
+    argument = _Argument(name=name)
+    _check(_lib().coda_argument_from_dlpack(C.c_void_p(get(capsule, b"dltensor")), C.byref(argument)))
+    sizes = C.c_int64 * max(1, argument.rank)  # the capsule's own go with it
+    argument.shape = sizes(*argument.shape[:argument.rank])
+    if argument.strides:
+        argument.strides = sizes(*argument.strides[:argument.rank])
+    return argument
 
 
 def compile(text, kernel=None, target="host", path=None, **dims):

@@ -46,6 +46,33 @@ def raises(call, text):
     raise AssertionError("no error: " + text)
 
 
+class DLTensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+                ("byte_offset", ctypes.c_uint64)]
+
+
+class ByDlpack:
+    """A tensor of a library that speaks DLPack alone."""
+
+    def __init__(self, tensor, device_type=1):
+        self.tensor, self.device_type = tensor, device_type
+
+    def __dlpack_device__(self):
+        return self.device_type, 0
+
+    def __dlpack__(self, stream=None):
+        assert stream == (None if self.device_type == 1 else -1)
+        rank = len(self.tensor.shape)
+        self.shape = (ctypes.c_int64 * max(rank, 1))(*self.tensor.shape)
+        code, bits = (4, 16) if self.tensor.dtype == "torch.bfloat16" else (2, 32)
+        self.managed = DLTensor(self.tensor.data_ptr() - 16, self.device_type, 0, rank, code, bits, 1, self.shape, None, 16)
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self.managed), b"dltensor", None)
+
+
 def main():
     path = os.path.join(sys.argv[2], "gate_up.coda")
     source = open(path).read()
@@ -73,6 +100,16 @@ def main():
             want = gate / (1 + math.exp(-gate)) * up
             got = act[row * f + column]
             assert abs(got - want) <= 2 ** -8 * abs(want) + 1e-6, (row, column, got, want)
+
+    first = bytes(act.memory)
+    for i in range(m * f):
+        act[i] = 0
+    kernel(ByDlpack(x), ByDlpack(w), ByDlpack(rstd), act=ByDlpack(act))
+    assert bytes(act.memory) == first
+    raises(lambda: kernel(ByDlpack(x, device_type=10), w, rstd, act=act), "its device type is 10")
+    raises(lambda: kernel(ByDlpack(x, device_type=2), w, rstd, act=act), "argument 'x'")
+    raises(lambda: kernel(x, w, ByDlpack(Tensor((1,) * 9, "float32")), act=act), "it has 9 axes")
+    raises(lambda: kernel(x, w, ByDlpack(Tensor((), "float32")), act=act), "argument 'rstd'")
 
     raises(lambda: image.prepare(Q=3), "no dimension 'Q'")
     raises(lambda: image.prepare(M=-3), "no extent")

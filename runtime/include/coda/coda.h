@@ -11,6 +11,7 @@
 
 #include "coda/status.h"
 #include "runtime/device.h"
+#include "runtime/dlpack.h"
 #include "runtime/kernel.h"
 #include "runtime/recording.h"
 #include "runtime/tensor.h"

@@ -122,6 +122,9 @@ typedef struct coda_argument {
   int64_t integer;
 } coda_argument;
 
+/* Fills in a tensor from a DLTensor* of DLPack, all but its name; shape and strides stay the DLTensor's. */
+coda_code coda_argument_from_dlpack(const void* tensor, coda_argument* out);
+
 /* Checks the arguments and enqueues the kernel on `stream`, a CUstream or cudaStream_t; nothing is enqueued unless the
  * result is CODA_OK. Scalars with a default may be left out. May be called while `stream` is being captured. */
 coda_code coda_launch(coda_kernel* kernel, const coda_argument* arguments, size_t count, void* stream);

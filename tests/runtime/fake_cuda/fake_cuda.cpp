@@ -210,6 +210,7 @@ CuResult cuMemAlloc_v2(CuDevicePtr* address, size_t bytes) {
 CuResult cuMemFree_v2(CuDevicePtr address) {
   ENTER();
   const std::lock_guard lock(mutex);
+  if (unsafe_in_capture()) return kCaptureUnsupported;
   if (state.memory.erase(static_cast<uintptr_t>(address)) != 1) return kCuInvalidValue;
   if (machine) machine->freed(static_cast<uintptr_t>(address));
   std::free(reinterpret_cast<void*>(address));
@@ -340,6 +341,11 @@ CuResult cuModuleLoadDataEx(CuModule* module, const void* data, unsigned options
     return failure;
   }
   NEED_CONTEXT();
+  {
+    const std::lock_guard lock(mutex);
+    if (unsafe_in_capture()) return kCaptureUnsupported;
+    ++state.modules;
+  }
   if (machine && data) {
     std::string log;
     *module = machine->load(static_cast<const char*>(data), log);
@@ -355,6 +361,11 @@ CuResult cuModuleLoadDataEx(CuModule* module, const void* data, unsigned options
 }
 CuResult cuModuleUnload(CuModule module) {
   ENTER();
+  {
+    const std::lock_guard lock(mutex);
+    if (unsafe_in_capture()) return kCaptureUnsupported;
+    --state.modules;
+  }
   if (machine) machine->unload(module);
   return kCuSuccess;
 }

@@ -52,6 +52,7 @@ struct State {
   std::map<uintptr_t, std::pair<size_t, int>> memory;  ///< address -> bytes, device
   std::map<int, int> function_attributes;
   uint64_t captures = 0;
+  int64_t modules = 0;  ///< loaded and not unloaded, since the last reset
   /// Bytes of each kernel parameter, which the real driver reads from the module: the sample's two maps and its words.
   std::vector<size_t> parameter_bytes{128, 128, 112};
 };
