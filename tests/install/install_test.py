@@ -28,6 +28,7 @@ def check(output):
 def check_headers(include):
     """What is shown to others compiles by itself, is short, and needs neither LLVM nor a CUDA toolkit."""
     shown = glob.glob(os.path.join(include, "coda", "*.h"))
+    compiler = [os.environ.get("CXX", "c++"), "-std=c++20"]
     if len(shown) < 3:
         sys.exit(f"{include} has but {shown}")
     for header in shown + glob.glob(os.path.join(include, "coda/runtime/**/*.h"), recursive=True):
@@ -37,11 +38,10 @@ def check_headers(include):
         for line in re.findall(r"#include.*", text):
             if re.search(r"llvm|cuda(_runtime)?[.]h|nlohmann", line):
                 sys.exit(f"{header}: {line}")
-        paths = ["-I", include, "-I", os.path.join(include, "coda")]
-        warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
-        run(os.environ.get("CXX", "c++"), "-std=c++20", *warnings, *paths, "-include", header, "-x", "c++", "/dev/null")
+        flags = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-I", include, "-I", os.path.join(include, "coda")]
+        run(*compiler, *flags, "-include", header, "-x", "c++", "/dev/null")
         if header.endswith("_c.h"):
-            run(os.environ.get("CC", "cc"), "-std=c99", *warnings, *paths, "-include", header, "-x", "c", "/dev/null")
+            run(os.environ.get("CC", "cc"), "-std=c99", *flags, "-include", header, "-x", "c", "/dev/null")
 
 
 def check_symbols(lib, include):
