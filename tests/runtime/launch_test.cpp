@@ -15,66 +15,18 @@
 #include "runtime/kernel.h"
 #include "tests/runtime/count_allocations.h"
 #include "tests/runtime/count_locks.h"
-#include "tests/runtime/fake_cuda/fake_cuda.h"
-#include "tests/runtime/sample_image.h"
+#include "tests/runtime/fake_launch.h"
 
 using namespace coda;
+using namespace coda::testing;
 
 namespace {
-
-/// Before main(), and so before anything asks for the driver.
-const bool chosen = [] {
-  setenv("CODA_CUDA_DRIVER_PATH", fake_cuda::library_path().c_str(), 1);
-  return true;
-}();
-
-KernelImage cubin_image() {
-  KernelImage image = testing::sample_image();
-  image.code_kind = CodeKind::Cubin;
-  return image;
-}
-
-std::unique_ptr<Kernel> prepared(KernelImage image) {
-  auto kernel = prepare(std::make_shared<KernelImage>(std::move(image)), 0);
-  INFO(kernel.status().message());
-  REQUIRE(kernel.ok());
-  return std::move(*kernel);
-}
-
-const Device& device(int ordinal = 0) {
-  auto found = Device::get(ordinal);
-  INFO(found.status().message());
-  REQUIRE(found.ok());
-  return **found;
-}
-
-/// The sample's arguments, in the fake device's memory.
-struct Tensors {
-  explicit Tensors(int64_t m = 300, int64_t f = 512, int64_t k = 64) {
-    add(DType::BF16, {m, k});
-    add(DType::BF16, {2 * f, k});
-    add(DType::F32, {m});
-    arguments.push_back(2.5);
-    add(DType::BF16, {m, f});
-  }
-  void add(DType dtype, Sizes shape) {
-    auto tensor = DeviceTensor::create(device(), dtype, shape);
-    REQUIRE(tensor.ok());
-    arguments.push_back(tensor->view);
-    memory.push_back(std::move(*tensor));
-  }
-  TensorView& view(size_t i) { return std::get<TensorView>(arguments[i]); }
-  std::vector<Argument> arguments;
-  std::vector<DeviceTensor> memory;
-};
 
 fake_cuda::EncodedMap map_of(const fake_cuda::Launch& launch, size_t index) {
   fake_cuda::EncodedMap map{};
   std::memcpy(&map, launch.parameters.data() + 16 * index, sizeof(map));
   return map;
 }
-
-constexpr size_t kFirstWord = 32, kWorkspaceWord = kFirstWord + 11, kMapsWord = kFirstWord + 13;
 
 }  // namespace
 
@@ -276,75 +228,6 @@ TEST_CASE("workspaces are zeroed once, kept by stream, and grow") {
     CHECK(first[0] == 7);  // still there: work in flight may use it
   }
   CHECK(fake_cuda::snapshot().memory.size() == before);
-}
-
-TEST_CASE("launches can be captured, even the first, and a captured graph has a workspace of its own") {
-  fake_cuda::reset();
-  const auto kernel = prepared(cubin_image());
-  Tensors tensors;
-  auto stream = Stream::create(device());
-  REQUIRE(stream.ok());
-  const Driver& cu = device().cu();
-  auto capture = [&] {
-    REQUIRE(cu.cuStreamBeginCapture_v2(stream->get(), kCuCaptureThreadLocal).ok());
-    const Status status = kernel->launch(tensors.arguments, stream->get());
-    INFO(status.message());
-    REQUIRE(status.ok());
-    CuGraph graph = nullptr;
-    CuGraphExec executable = nullptr;
-    REQUIRE(cu.cuStreamEndCapture(stream->get(), &graph).ok());
-    REQUIRE(cu.cuGraphInstantiateWithFlags(&executable, graph, 0).ok());
-    CHECK(fake_cuda::snapshot().launches.empty());
-    REQUIRE(cu.cuGraphLaunch(executable, stream->get()).ok());
-    REQUIRE(cu.cuGraphExecDestroy(executable).ok());
-    REQUIRE(cu.cuGraphDestroy(graph).ok());
-    const auto launches = fake_cuda::snapshot().launches;
-    REQUIRE(launches.size() == 1);
-    fake_cuda::reset();
-    return launches[0].parameters[kWorkspaceWord];
-  };
-  const uint64_t first = capture();
-  REQUIRE(kernel->launch(tensors.arguments, stream->get()).ok());
-  CHECK(fake_cuda::snapshot().launches[0].parameters[kWorkspaceWord] != first);
-}
-
-TEST_CASE("a kernel is prepared, launched for the first time and given up while a graph is captured") {
-  fake_cuda::reset();
-  auto stream = Stream::create(device()), other = Stream::create(device());
-  REQUIRE((stream.ok() && other.ok()));
-  const Driver& cu = device().cu();
-  Tensors tensors;
-  const size_t memory = fake_cuda::snapshot().memory.size();
-  std::unique_ptr<Kernel> captured, unused;
-  REQUIRE(cu.cuStreamBeginCapture_v2(stream->get(), kCuCaptureThreadLocal).ok());
-  captured = prepared(cubin_image());
-  unused = prepared(cubin_image());
-  CHECK(fake_cuda::snapshot().modules == 2);
-  const Status launched = captured->launch(tensors.arguments, stream->get());
-  INFO(launched.message());
-  CHECK(launched.ok());
-  CHECK(unused->launch(tensors.arguments, other->get()).ok());  // of a stream that is not captured
-  unused.reset();
-  CHECK(fake_cuda::snapshot().modules == 1);
-  CuGraph graph = nullptr;
-  CuGraphExec executable = nullptr;
-  REQUIRE(cu.cuStreamEndCapture(stream->get(), &graph).ok());
-  REQUIRE(cu.cuGraphInstantiateWithFlags(&executable, graph, 0).ok());
-  CHECK(fake_cuda::snapshot().launches.size() == 1);
-  for (size_t replay = 2; replay < 4; ++replay) {
-    REQUIRE(cu.cuGraphLaunch(executable, stream->get()).ok());
-    const auto launches = fake_cuda::snapshot().launches;
-    REQUIRE(launches.size() == replay);
-    // Where the launch of the other kernel differs is its workspace alone.
-    for (size_t word = 0; word < launches[0].parameters.size(); ++word) {
-      if (word != kWorkspaceWord) CHECK(launches[replay - 1].parameters[word] == launches[0].parameters[word]);
-    }
-  }
-  REQUIRE(cu.cuGraphExecDestroy(executable).ok());
-  REQUIRE(cu.cuGraphDestroy(graph).ok());
-  captured.reset();
-  CHECK(fake_cuda::snapshot().modules == 0);
-  CHECK(fake_cuda::snapshot().memory.size() == memory);
 }
 
 TEST_CASE("a steady launch does not allocate or lock, with fresh addresses and shapes too") {
