@@ -54,27 +54,49 @@ class Emission {
     std::map<int, NodeId> inputs;  // by tensor
   };
 
-  /// A computed operand is rounded to the type of what it is multiplied with; of two that are computed, to that of
-  /// whatever else they are multiplied with.
+  /// The types of each product's operands; two that are computed have that of whatever else they are multiplied with,
+  /// or that of any other product of 16 bits.
   void operand_types() {
-    const auto type_of = [&](NodeId side) -> std::optional<DType> {
-      const Node* leaf = &graph_[side];
-      while (leaf->kind == NodeKind::View) leaf = &graph_[leaf->args[0]];
-      if (leaf->kind == NodeKind::Input) return block_.params[static_cast<size_t>(leaf->param)].dtype;
-      const auto it = operand_types_.find(side);
-      return it == operand_types_.end() ? std::nullopt : std::optional(it->second);
+    std::vector<const HostKernel*> open;
+    std::optional<DType> known_elsewhere;
+    const auto settle = [&](const HostKernel& kernel, DType a, DType b) {
+      add_operand(kernel, kernel.operands[0], a);
+      add_operand(kernel, kernel.operands[1], b);
+      if (info(a).bits == 16 && !known_elsewhere) known_elsewhere = a;
     };
-    for (bool more = true; more;) {
-      more = false;
-      for (const HostKernel& kernel : hosting_.kernels) {
-        if (kernel.operands.size() != 2) continue;
-        for (size_t side = 0; side < 2; ++side) {
-          const NodeId own = kernel.operands[side];
-          const auto other = type_of(kernel.operands[1 - side]);
-          if (other && !type_of(own)) more = operand_types_.emplace(own, *other).second;
-        }
+    for (const HostKernel& kernel : hosting_.kernels) {
+      if (kernel.operands.size() != 2) continue;
+      const OperandTypes types = hosting_.types_of(kernel.operands);
+      if (types.first && types.second) {
+        settle(kernel, *types.first, *types.second);
+      } else {
+        open.push_back(&kernel);
       }
     }
+    for (bool more = true; more && !open.empty();) {
+      const size_t before = open.size();
+      std::erase_if(open, [&](const HostKernel* kernel) {
+        for (const NodeId side : kernel->operands) {
+          const auto it = operand_types_.find(side);
+          if (it == operand_types_.end() || info(it->second[0]).bits < 16) continue;
+          settle(*kernel, it->second[0], it->second[0]);
+          return true;
+        }
+        return false;
+      });
+      more = open.size() != before;
+    }
+    for (const HostKernel* kernel : open) {
+      const DType type = storage_ == DType::F32 && known_elsewhere ? *known_elsewhere : storage_;
+      settle(*kernel, type, type);
+    }
+  }
+
+  void add_operand(const HostKernel& kernel, NodeId side, DType type) {
+    sides_[{kernel.accumulator, side}] = type;
+    if (hosting_.is_source(side)) return;
+    auto& types = operand_types_[side];
+    if (std::find(types.begin(), types.end(), type) == types.end()) types.push_back(type);
   }
 
   /// What the text calls the value, if no other tensor is called so.
@@ -103,21 +125,41 @@ class Emission {
       names_[id] = block_.params[static_cast<size_t>(it->second[0])].name;
       return tensors_[id] = it->second[0];
     }
-    const auto operand = operand_types_.find(id);
-    const DType kept = operand == operand_types_.end() ? storage_ : operand->second;
-    const bool whole = !algebra_.wide(id) || by_distance_.contains(id);
-    const int tensor = new_tensor(id, whole ? DType::F32 : kept);
+    const int tensor = new_tensor(id, kept_type(id));
     names_[id] = plan_.tensors[static_cast<size_t>(tensor)].name;
     return tensors_[id] = tensor;
   }
 
+  /// As its readers have it, or as it is written; else in the block's type, statistics in f32.
+  DType kept_type(NodeId id) const {
+    const auto written = written_type(graph_, block_, id);
+    const auto operand = operand_types_.find(id);
+    const std::vector<DType> types = operand == operand_types_.end() ? std::vector<DType>{} : operand->second;
+    const auto read_as = [&](DType type) { return std::find(types.begin(), types.end(), type) != types.end(); };
+    const bool as_written = written && info(*written).bits >= 8 && !hosting_.elastic.contains(id);
+    if (as_written && (types.empty() || read_as(*written))) return *written;
+    if (!algebra_.wide(id) || by_distance_.contains(id)) return DType::F32;
+    return types.empty() || read_as(storage_) ? storage_ : types[0];
+  }
+
   /// The same value as a product reads it: a tensor of its own where it is kept in another type.
-  int operand_tensor(NodeId id) {
-    const int tensor = tensor_of(id);
-    const auto type = operand_types_.find(id);
-    if (type == operand_types_.end() || plan_.tensors[static_cast<size_t>(tensor)].dtype == type->second) return tensor;
-    const auto it = rounded_.find(id);
-    return it != rounded_.end() ? it->second : rounded_[id] = new_tensor(id, type->second);
+  int operand_tensor(NodeId id, DType type) {
+    const bool kept = algebra_.wide(id) || hosting_.stored.contains(id) || tensors_.contains(id) || type == DType::F32;
+    if (kept) {
+      const int tensor = tensor_of(id);
+      if (plan_.tensors[static_cast<size_t>(tensor)].dtype == type) return tensor;
+    }
+    const auto it = rounded_.find({id, type});
+    return it != rounded_.end() ? it->second : rounded_[{id, type}] = new_tensor(id, type);
+  }
+
+  void write_operands(Builder& b, NodeId id) {
+    const auto types = operand_types_.find(id);
+    if (types == operand_types_.end()) return;
+    for (const DType type : types->second) {
+      const int tensor = operand_tensor(id, type);
+      if (!written_.contains(tensor)) write(b, id, tensor);
+    }
   }
 
   /// A parameter with the same dimensions lends its order; else rows come first and inner digits last.
@@ -198,7 +240,7 @@ class Emission {
         id == hosting_.kernels[static_cast<size_t>(b.index)].accumulator) {
       const HostKernel& kernel = hosting_.kernels[static_cast<size_t>(b.index)];
       std::vector<NodeId> sides;
-      for (const NodeId side : kernel.operands) sides.push_back(operand(b, side));
+      for (const NodeId side : kernel.operands) sides.push_back(operand(b, kernel, side));
       return graph.contract(sides, node.over, node.span);
     }
     const auto home = hosting_.home.find(id);
@@ -211,8 +253,10 @@ class Emission {
     return remake(graph, node, args);
   }
 
-  NodeId operand(Builder& b, NodeId side) {
-    return hosting_.is_source(side) || !algebra_.wide(side) ? copy(b, side) : read(b, operand_tensor(side));
+  NodeId operand(Builder& b, const HostKernel& kernel, NodeId side) {
+    const auto type = sides_.find({kernel.accumulator, side});
+    if (hosting_.is_source(side) || type == sides_.end()) return copy(b, side);
+    return read(b, operand_tensor(side, type->second));
   }
 
   void write(Builder& b, NodeId value, int tensor) {
@@ -243,13 +287,16 @@ class Emission {
     name(b, k);
     for (const NodeId store : traffic.stores) {
       write(b, store, tensor_of(store));
-      if (operand_tensor(store) != tensor_of(store)) write(b, store, operand_tensor(store));
+      write_operands(b, store);
     }
     for (const NodeId statistic : traffic.statistics) {  // a large one may be among the stores
       if (!written_.contains(tensor_of(statistic))) write(b, statistic, tensor_of(statistic));
     }
     const bool light_result = host.accumulator != kNoNode && !algebra_.wide(host.accumulator);
     if (light_result) write(b, host.accumulator, tensor_of(host.accumulator));
+    for (const NodeId light : hosting_.light_operands) {
+      if (std::ceil(hosting_.known_after(light)) == k) write_operands(b, light);
+    }
     // The finish stage: outputs made of statistics whole after this kernel.
     for (const auto& [value, params] : outputs_) {
       if (algebra_.wide(value) || std::ceil(hosting_.known_after(value)) != k) continue;
@@ -359,8 +406,10 @@ class Emission {
   const DType storage_;
   const std::set<NodeId> by_distance_;
   std::map<NodeId, std::vector<int>> outputs_;
-  std::map<NodeId, int> tensors_, rounded_;
-  std::map<NodeId, DType> operand_types_;
+  std::map<NodeId, int> tensors_;
+  std::map<std::pair<NodeId, DType>, int> rounded_;
+  std::map<NodeId, std::vector<DType>> operand_types_;  // of what is computed, each once
+  std::map<std::pair<NodeId, NodeId>, DType> sides_;    // of an accumulator and an operand
   std::vector<Pending> pending_;
   std::set<int> written_;
   NodeNames& names_;
@@ -390,6 +439,9 @@ void settle_plan(Plan& plan) {
     for (const auto& output : kernel.program.outputs) {
       const PlanTensor& tensor = plan.tensors[static_cast<size_t>(kernel.arguments[static_cast<size_t>(output.param)])];
       if (tensor.param >= 0 || tensor.dtype == DType::F32) continue;
+      const Node& value = kernel.program.graph[output.value];
+      const bool as_written = value.kind == NodeKind::Cast && holds_exactly(tensor.dtype, value.dtype);
+      if (as_written || info(tensor.dtype).num_class != NumClass::Real) continue;
       plan.roundings.push_back(tensor.name + " is kept in " + std::string(info(tensor.dtype).name) + " after K" +
                                std::to_string(k));
     }

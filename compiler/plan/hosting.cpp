@@ -195,7 +195,15 @@ void Hosting::visit(NodeId node) {
 
 void Hosting::operand(NodeId node) {
   visit(node);
-  if (!failure.empty() || is_source(node) || !algebra_.wide(node)) return;
+  if (!failure.empty() || is_source(node)) return;
+  if (!algebra_.wide(node)) {
+    const auto after = std::ceil(known_after(node));
+    if (after >= 0 && kernels[static_cast<size_t>(after)].kind != KernelKind::External) {
+      light_operands.insert(node);
+      return;
+    }
+    if (!home.contains(node)) home[node] = -1;
+  }
   if (home.at(node) < 0) place_row_wise(node);
   stored.insert(node);
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compiler/epilogue/law.h"
+#include "compiler/plan/operand_types.h"
 #include "compiler/plan/plan.h"
 #include "compiler/rewrite/algebra.h"
 
@@ -46,7 +47,8 @@ class Hosting {
   std::map<NodeId, int> home;      // wide values; -1: computed wherever it is used
   std::map<NodeId, double> known;  // light values: the kernel after which (k), or within which (k - 1/2), it is known
   std::set<NodeId> stored;
-  std::set<NodeId> elastic;  // casts that are nothing but how a value is kept
+  std::set<NodeId> elastic;         // casts that are nothing but how a value is kept
+  std::set<NodeId> light_operands;  // computed, of GEMMs: kept by the kernel after which they are known
   std::string failure;
   NodeId failed = kNoNode;  // where
 
@@ -58,6 +60,8 @@ class Hosting {
   const BlockValues& values() const { return values_; }
   /// A statistic that another kernel than `k` takes.
   bool taken_elsewhere(NodeId node, int k) const;
+  /// The types in which a GEMM's operands are multiplied; none for those of two computed ones.
+  OperandTypes types_of(const std::vector<NodeId>& operands) const;
   /// Light values that `node`, computed in one place, needs.
   std::vector<NodeId> light_below(NodeId node) const;
 
@@ -77,7 +81,7 @@ class Hosting {
   int arrival(const Node& input);
   std::vector<NamedDim> batch_of(const Node& gemm) const;
   std::optional<std::vector<NodeId>> sides(NodeId gemm);
-  void round_to_other(std::vector<NodeId>& operands);
+  void convert_sources(std::vector<NodeId>& operands);
   std::set<int> homes_below(NodeId node) const;
   NodeId statistic_body(const Node& node);
   bool complete_in_tile(const std::vector<NamedDim>& over) const;

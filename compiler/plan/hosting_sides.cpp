@@ -2,6 +2,7 @@
 // batch.
 #include <algorithm>
 
+#include "compiler/ir/storage_type.h"
 #include "compiler/plan/hosting.h"
 
 namespace coda {
@@ -100,27 +101,27 @@ std::optional<std::vector<NodeId>> Hosting::sides(NodeId gemm) {
   }
   std::vector<NodeId> operands;
   for (const auto& group : groups) operands.push_back(algebra_.product(group));
-  if (operands.size() == 2) round_to_other(operands);
+  if (operands.size() == 2) convert_sources(operands);
   return operands;
 }
 
-/// A parameter in f32 beside one of 16 bits is rounded like a computed operand: an incoming gradient beside weights.
-void Hosting::round_to_other(std::vector<NodeId>& operands) {
-  const auto type_of = [&](NodeId side) -> std::optional<DType> {
-    const Node* leaf = &algebra_.graph()[side];
-    while (leaf->kind == NodeKind::View) leaf = &algebra_.graph()[leaf->args[0]];
-    if (leaf->kind != NodeKind::Input) return std::nullopt;
-    return block_.params[static_cast<size_t>(leaf->param)].dtype;
-  };
-  const std::optional<DType> types[] = {type_of(operands[0]), type_of(operands[1])};
+/// Parameters of types that have no product together are stored anew in one that has: f32 beside 16 bits is rounded
+/// like a computed operand (an incoming gradient beside weights), 8 bits beside anything wider become wider.
+void Hosting::convert_sources(std::vector<NodeId>& operands) {
+  const OperandTypes types = types_of(operands);
   for (size_t side = 0; side < 2; ++side) {
-    const auto own = types[side], other = types[1 - side];
-    const bool rounds = own == DType::F32 && (other == DType::BF16 || other == DType::F16);
-    if (!rounds) continue;
-    const NodeId cast = algebra_.graph().cast(operands[side], *other, algebra_.graph()[operands[side]].span);
-    if (!casts_parameters(block_.graph, *other)) elastic.insert(cast);
+    const auto type = side == 0 ? types.first : types.second;
+    if (!type || !is_source(operands[side])) continue;
+    if (written_type(algebra_.graph(), block_, operands[side]) == type) continue;
+    const NodeId cast = algebra_.graph().cast(operands[side], *type, algebra_.graph()[operands[side]].span);
+    if (!casts_parameters(block_.graph, *type)) elastic.insert(cast);
     operands[side] = cast;
   }
+}
+
+OperandTypes Hosting::types_of(const std::vector<NodeId>& operands) const {
+  return product_types(written_type(algebra_.graph(), block_, operands[0]),
+                       written_type(algebra_.graph(), block_, operands[1]), storage_type(block_));
 }
 
 }  // namespace coda

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/ir/storage_type.h"
+
 namespace coda {
 
 namespace {
@@ -13,7 +15,30 @@ struct Move {
   std::vector<NodeId> users;
 };
 
-std::optional<Move> find_move(Algebra& algebra, const BlockValues& values, const Hosting& hosting) {
+/// Can every operand that has the factor's dimensions take it in without a loss? One that is written as a cast, or is
+/// a parameter, would be rounded once more; and types with few exponents lose what a factor makes large or small.
+bool harmless(const Algebra& algebra, const Program& block, const Hosting& hosting, NodeId gemm, const Node& factor) {
+  const auto is_its = [&](const HostKernel& kernel) { return kernel.accumulator == gemm; };
+  const auto kernel = std::find_if(hosting.kernels.begin(), hosting.kernels.end(), is_its);
+  if (kernel == hosting.kernels.end() || kernel->operands.size() != 2) return false;
+  const Graph& graph = algebra.graph();
+  const auto [first, second] = hosting.types_of(kernel->operands);
+  for (size_t side = 0; side < 2; ++side) {
+    const NodeId operand = kernel->operands[side];
+    if (!subset(factor.dims, graph[operand].dims)) continue;
+    for (const NodeId part : algebra.factors(operand)) {
+      const auto written = written_type(graph, block, part);
+      const bool is_whole = algebra.wide(part) || part == operand;
+      if (is_whole && written && *written != DType::F32) return false;
+    }
+    const DType type = (side == 0 ? first : second).value_or(storage_type(block));
+    if (!keeps_any_scale(type)) return false;
+  }
+  return true;
+}
+
+std::optional<Move> find_move(Algebra& algebra, const Program& block, const BlockValues& values,
+                              const Hosting& hosting) {
   const Graph& graph = algebra.graph();
   const auto nodes = topological(graph, values.roots());
   std::map<NodeId, std::vector<NodeId>> users;
@@ -41,7 +66,7 @@ std::optional<Move> find_move(Algebra& algebra, const BlockValues& values, const
         return algebra.wide(operand) && !hosting.is_source(operand) && subset(r.dims, graph[operand].dims) &&
                home != hosting.home.end() && home->second >= 0 && hosting.known_after(factor) < home->second;
       });
-      if (in_time) return Move{gemm, factor, users[gemm]};
+      if (in_time && harmless(algebra, block, hosting, gemm, r)) return Move{gemm, factor, users[gemm]};
     }
   }
   return std::nullopt;
@@ -54,7 +79,7 @@ BlockValues place_early(Algebra& algebra, const Program& block, BlockValues valu
   for (int moves = 0; moves < kMostMoves; ++moves) {
     Hosting hosting(algebra, block, values, fold, late_params);
     if (!hosting.run()) return values;
-    const auto move = find_move(algebra, values, hosting);
+    const auto move = find_move(algebra, block, values, hosting);
     if (!move) return values;
     const Node gemm = algebra.graph()[move->gemm];
     std::vector<NodeId> inside = gemm.args;

@@ -48,6 +48,25 @@ struct FoldKey {
   bool operator==(const FoldKey&) const = default;
 };
 
+/// Products that a sum is taken of, and that are used in another way as well.
+std::vector<NodeId> summed_and_used(const Program& block) {
+  std::set<NodeId> summed, used;
+  std::vector<NodeId> roots;
+  for (const auto& output : block.outputs) roots.push_back(output.value);
+  used.insert(roots.begin(), roots.end());
+  for (const NodeId id : topological(block.graph, roots)) {
+    const Node& node = block.graph[id];
+    const bool sum = node.kind == NodeKind::Contract && node.args.size() == 1;
+    for (const NodeId arg : node.args) {
+      const Node& product = block.graph[arg];
+      if (product.kind == NodeKind::Contract && !product.over.empty()) (sum ? summed : used).insert(arg);
+    }
+  }
+  std::vector<NodeId> both;
+  std::set_intersection(summed.begin(), summed.end(), used.begin(), used.end(), std::back_inserter(both));
+  return both;
+}
+
 class Search {
  public:
   Search(const Program& block, const PlanOptions& options, const Law* dropped)
@@ -60,6 +79,9 @@ class Search {
         check_(block, options.verify) {
     set_widths();
     std::map<NodeId, NodeId> memo;
+    for (const NodeId product : summed_and_used(block)) {
+      algebra_.keep_shared(algebra_.import(block.graph, product, memo));
+    }
     for (const auto& output : block.outputs) {
       values_.outputs.push_back({output.param, algebra_.import(block.graph, output.value, memo)});
     }

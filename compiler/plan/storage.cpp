@@ -42,12 +42,8 @@ class Storage {
 
  private:
   double bytes(NodeId id) const {
-    const Node* leaf = &graph_[id];
-    while (leaf->kind == NodeKind::View) leaf = &graph_[leaf->args[0]];
-    const double each = leaf->kind == NodeKind::Input
-                            ? info(block_.params[static_cast<size_t>(leaf->param)].dtype).bits / 8.0
-                        : by_distance_.contains(id) ? kWholeBytes
-                                                    : kStoredBytes;
+    const auto written = written_type(graph_, block_, id);
+    const double each = written ? info(*written).bits / 8.0 : by_distance_.contains(id) ? kWholeBytes : kStoredBytes;
     return each * algebra_.sizes().elements(graph_[id].dims);
   }
   int home(NodeId id) const {

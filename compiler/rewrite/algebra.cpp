@@ -124,6 +124,7 @@ NodeId Algebra::substitute(NodeId root, const std::map<NodeId, NodeId>& replacem
     memo[id] = args == node.args ? id : rebuild(node, std::move(args));
     carry_name(id, memo[id]);
     if (whole_.contains(id)) whole_.insert(memo[id]);
+    if (shared_.contains(id)) shared_.insert(memo[id]);
   }
   return memo.at(root);
 }

@@ -43,6 +43,8 @@ class Algebra {
   NodeId substitute(NodeId root, const std::map<NodeId, NodeId>& replacements);
   /// A sum of `contraction` is taken of it as it stands: it is computed anyway.
   void keep_whole(NodeId contraction) { whole_.insert(contraction); }
+  /// `contraction` is computed anyway: a sum of it is no other matrix multiplication.
+  void keep_shared(NodeId contraction) { shared_.insert(contraction); }
   /// The normal form of `root` of another graph; `memo` maps what was done already.
   NodeId import(const Graph& source, NodeId root, std::map<NodeId, NodeId>& memo);
 
@@ -88,6 +90,7 @@ class Algebra {
   NodeId summed(std::vector<NodeId> factors, std::vector<NamedDim> over, Span span);
   /// A sum over connected factors that all have a summed dimension.
   NodeId connected(std::vector<NodeId> factors, const std::vector<NamedDim>& over, Span span);
+  bool has_gemm(NodeId value) const;
   void cancel(std::vector<NodeId>& factors, Span span);
   NodeId put_view(const Node& put, const NamedDim& dim, const AffineMap& map, Span span);
   Sign sign(NodeId node) const;
@@ -99,7 +102,7 @@ class Algebra {
   const Law* dropped_;
   std::vector<LawEntry> log_;
   std::set<std::pair<const Law*, NodeId>> logged_;
-  std::set<NodeId> whole_;
+  std::set<NodeId> whole_, shared_;
   std::map<NodeId, std::string> names_;
   mutable std::map<NodeId, Sign> signs_;
   OfNothing of_nothing_;

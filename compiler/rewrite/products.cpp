@@ -122,6 +122,13 @@ NodeId Algebra::summed(std::vector<NodeId> flat, std::vector<NamedDim> over, Spa
   return product(outside, {}, span);
 }
 
+/// Is a factor of the value a matrix multiplication?
+bool Algebra::has_gemm(NodeId value) const {
+  const auto parts = terms(value);
+  const auto all = factors(parts[0].node);
+  return parts.size() == 1 && std::any_of(all.begin(), all.end(), [&](NodeId factor) { return is_gemm(factor); });
+}
+
 NodeId Algebra::connected(std::vector<NodeId> rest, const std::vector<NamedDim>& over, Span span) {
   std::sort(rest.begin(), rest.end());
   if (rest.size() > 1) {  // a dimension that one factor owns is summed on it first
@@ -143,6 +150,7 @@ NodeId Algebra::connected(std::vector<NodeId> rest, const std::vector<NamedDim>&
   const Node node = graph_[rest[0]];
   if (node.kind == NodeKind::Contract && !node.over.empty() && on(kNestedSums) && !whole_.contains(rest[0])) {
     const NodeId whole = product(node.args, set_union(over, node.over), span);
+    if (shared_.contains(rest[0]) && has_gemm(whole)) return graph_.contract(rest, over, span);
     return note(kNestedSums, whole, {{"x", rest[0]}}, span);
   }
   if (node.kind == NodeKind::Put && meet({node.dim}, over) && on(kSumOfJoin)) {

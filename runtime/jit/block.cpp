@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/signature.h"
 #include "compiler/epilogue/rowwise.h"
+#include "compiler/rewrite/law.h"
 #include "dsl/suggest.h"
 #include "runtime/jit/generate.h"
 
@@ -122,6 +123,9 @@ class BlockLowering {
       for (auto& [name, value] : large) value = value == 0 ? 0 : std::max<int64_t>(value, kLarge);
       add({}, large, scratch, all);
     }
+    if (std::all_of(all.begin(), all.end(), [](const Candidate& made) { return made.failed > 0; })) {
+      for (const std::string& law : laws_to_leave_out(all[0].plan)) add({}, sizes_, scratch, all, law);
+    }
     std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
       return a.failed != b.failed ? a.failed < b.failed : a.plan.seconds < b.plan.seconds * (1 - 1e-6);
     });
@@ -131,11 +135,26 @@ class BlockLowering {
  private:
   static constexpr int64_t kLarge = 4096;
 
-  bool add(const Bindings& bound, const Bindings& sizes, Diagnostics& diagnostics, std::vector<Candidate>& all) {
+  /// Laws of the plan that it can do without, each once.
+  static std::vector<std::string> laws_to_leave_out(const Plan& plan) {
+    std::vector<std::string> names;
+    for (const LawUse& use : plan.laws) {
+      const Law* law = find_law(use.law);
+      if (law == nullptr || !law->inherent.empty()) continue;
+      if (std::find(names.begin(), names.end(), use.law) == names.end()) names.push_back(use.law);
+    }
+    return names;
+  }
+
+  bool add(const Bindings& bound, const Bindings& sizes, Diagnostics& diagnostics, std::vector<Candidate>& all,
+           const std::string& without_law = {}) {
     Candidate made;
     made.program = elaborate_(bound);
     if (made.program) structural_ = structural_symbols(*made.program);
-    if (!made.program || !plan_block(*made.program, {.sizes = sizes}, made.plan, diagnostics)) return false;
+    if (!made.program ||
+        !plan_block(*made.program, {.sizes = sizes, .drop_law = without_law}, made.plan, diagnostics)) {
+      return false;
+    }
     std::string name;
     made.failed = reads_too_early(*made.program, made.plan, name) >= 0;
     for (PlanKernel& kernel : made.plan.kernels) {
