@@ -35,6 +35,9 @@ Hosting::Hosting(Algebra& algebra, const Program& block, const BlockValues& valu
     }
   }
   for (const NodeId id : topological(graph, values_.roots())) {
+    if (graph[id].kind == NodeKind::Cast) written_casts_.insert(id);
+  }
+  for (const NodeId id : topological(graph, values_.roots())) {
     if (!algebra_.is_gemm(id)) continue;
     const auto operands = sides(id);
     if (operands && !operands->empty()) {

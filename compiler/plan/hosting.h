@@ -97,6 +97,7 @@ class Hosting {
   std::set<std::string> tile_dims_;
   std::vector<NamedDim> row_dims_;  // rows of the block's GEMMs
   std::map<NodeId, int> taken_in_;  // statistics
+  std::set<NodeId> written_casts_;  // the program's own
 };
 
 }  // namespace coda

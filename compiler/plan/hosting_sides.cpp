@@ -7,21 +7,6 @@
 
 namespace coda {
 
-namespace {
-
-/// Does the program itself round a parameter, or a piece of one, to this type?
-bool casts_parameters(const Graph& graph, DType dtype) {
-  for (NodeId id = 0; id < graph.size(); ++id) {
-    if (graph[id].kind != NodeKind::Cast || graph[id].dtype != dtype) continue;
-    NodeId leaf = graph[id].args[0];
-    while (graph[leaf].kind == NodeKind::View) leaf = graph[leaf].args[0];
-    if (graph[leaf].kind == NodeKind::Input) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 /// Dimensions that all factors with summed dimensions have, where each has others too: a product for each element.
 std::vector<NamedDim> Hosting::batch_of(const Node& gemm) const {
   std::optional<std::vector<NamedDim>> shared;
@@ -114,7 +99,7 @@ void Hosting::convert_sources(std::vector<NodeId>& operands) {
     if (!type || !is_source(operands[side])) continue;
     if (written_type(algebra_.graph(), block_, operands[side]) == type) continue;
     const NodeId cast = algebra_.graph().cast(operands[side], *type, algebra_.graph()[operands[side]].span);
-    if (!casts_parameters(block_.graph, *type)) elastic.insert(cast);
+    if (!written_casts_.contains(cast)) elastic.insert(cast);
     operands[side] = cast;
   }
 }

@@ -24,7 +24,9 @@ using OperandTypes = std::pair<std::optional<DType>, std::optional<DType>>;
 
 /// The types in which two operands are multiplied, given those that they have as written; none for one that is
 /// computed. Types that no product takes together become one that holds both as well as it can, and nothing that is
-/// computed is rounded to 8 bits, which no one wrote. Of two that are computed neither type is known.
-OperandTypes product_types(std::optional<DType> a, std::optional<DType> b);
+/// computed is rounded to 8 bits, which no one wrote. Beside a parameter of 32 bits a computed operand is kept as what
+/// is computed is kept elsewhere in the block, in its `storage` type, and the parameter with it. Of two that are
+/// computed neither type is known.
+OperandTypes product_types(std::optional<DType> a, std::optional<DType> b, DType storage);
 
 }  // namespace coda

@@ -23,16 +23,14 @@ bool harmless(const Algebra& algebra, const Program& block, const Hosting& hosti
   if (kernel == hosting.kernels.end() || kernel->operands.size() != 2) return false;
   const Graph& graph = algebra.graph();
   const auto [first, second] = hosting.types_of(kernel->operands);
+  const auto is_half = [](const Param& param) { return param.dtype == DType::F16; };
   for (size_t side = 0; side < 2; ++side) {
     const NodeId operand = kernel->operands[side];
     if (!subset(factor.dims, graph[operand].dims)) continue;
-    for (const NodeId part : algebra.factors(operand)) {
-      const auto written = written_type(graph, block, part);
-      const bool is_whole = algebra.wide(part) || part == operand;
-      if (is_whole && written && *written != DType::F32) return false;
-    }
-    const DType type = (side == 0 ? first : second).value_or(storage_type(block));
-    if (!keeps_any_scale(type)) return false;
+    if (written_type(graph, block, operand)) return false;
+    const auto type = side == 0 ? first : second;
+    if (!keeps_any_scale(type.value_or(storage_type(block)))) return false;
+    if (!type && std::any_of(block.params.begin(), block.params.end(), is_half)) return false;
   }
   return true;
 }

@@ -112,7 +112,8 @@ class Storage {
     for (const NodeId id : topological(graph_, {demanded.begin(), demanded.end()})) {
       if (!algebra_.wide(id)) continue;
       const bool free = hosting_.stored.contains(id) || hosting_.is_source(id);
-      network.edge(in(id), out(id), (free ? 0 : bytes(id)) + bytes(id) + 1);
+      const double rounded = written_type(graph_, block_, id) ? 1 : 2;  // as it is written, none is added
+      network.edge(in(id), out(id), (free ? 0 : bytes(id)) + bytes(id) + rounded);
       if (hosting_.is_source(id) || algebra_.is_gemm(id) || hosting_.is_statistic(id)) {
         network.edge(kSource, in(id), MinCut::kInfinite);
         if (hosting_.is_source(id) || algebra_.is_gemm(id)) continue;

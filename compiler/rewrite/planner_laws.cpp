@@ -87,7 +87,9 @@ LawCase two_passes(CaseRandom& random) {
 const Law kPlaceEarly{
     .name = "place early",
     .equation = "r*sum(a*b, over = d) = sum((r*a)*b, over = d)",
-    .conditions = "r is finished before the kernel that makes a starts, and every use of the sum has r",
+    .conditions =
+        "r is finished before the kernel that makes a starts, and every use of the sum has r; a is computed, no cast "
+        "that the program writes, and kept in a type of f32's range",
     .kind = LawKind::Planner,
     .exactness = Exactness::Elastic,
     .random_case = two_gemms};

@@ -331,6 +331,15 @@ class Commands(unittest.TestCase):
         self.expect(codac("cache", "ls", **where, CODA_CACHE_DIR=""), 0, "sm_90a gemm", "1 entries")
         self.expect(codac("cache", "verify", **where, CODA_CACHE_DIR=""), 0, "1 entries")
 
+    def test_explain_of_a_plan_that_is_refused(self):
+        file = pathlib.Path(self.folder.name) / "wide.coda"
+        file.write_text("block wide(x: f32[M, K], w: f32[N, K]) -> (y: f32[M, M as P]) {\n"
+                        "    let h = relu(x @ w.T)\n    y = h @ f32(h[M as P]).T\n}\n")
+        refused = codac("explain", file)
+        self.expect(refused, 1, "E0361")
+        self.assertIn("plan wide: 2 kernels", refused.stdout)
+        self.expect(codac("explain", file, "--arch", "host"), 0, "plan wide: 2 kernels")
+
     def test_explain_formats(self):
         block = SOURCE / "examples/llama_block.coda"
         self.expect(codac("explain", GEMM, "--format", "json"), 2, "gemm is a kernel")

@@ -33,14 +33,13 @@ int explain_plan(const ExplainOptions& options, const Bindings& sizes, Compilati
   return kExitOk;
 }
 
-/// The plan, and how each of its kernels was compiled.
-int explain_block(const Bindings& sizes, const Compilation& compilation) {
+/// The plan, and how each of its kernels was compiled, as far as it was.
+void explain_block(const Bindings& sizes, const Compilation& compilation) {
   std::fputs(to_text(*compilation.plan, {*compilation.sources, {.sizes = sizes}}).c_str(), stdout);
   for (size_t k = 0; k < compilation.kernels.size(); ++k) {
     const Compilation& kernel = compilation.kernels[k];
     if (kernel.image) std::fputs(explain_code("K" + std::to_string(k), *kernel.image).c_str(), stdout);
   }
-  return kExitOk;
 }
 
 /// The option that only a block's plan has an answer to; "" if none is given.
@@ -71,8 +70,9 @@ int explain(const ExplainOptions& options) {
   }
   Compilation compilation = compile(*request);
   options.compile.report(compilation);
-  if (compilation.plan) return explain_block(request->bindings, compilation);
+  if (compilation.plan) explain_block(request->bindings, compilation);
   if (!compilation.ok()) return options.compile.exit_code(compilation, request->bindings);
+  if (compilation.plan) return kExitOk;
   std::fputs(explain_kernel(*compilation.epilogue, request->bindings).c_str(), stdout);
   if (compilation.image) std::fputs(explain_code("code", *compilation.image).c_str(), stdout);
   if (!compilation.assembler_log.empty()) std::printf("  note        %s\n", compilation.assembler_log.c_str());
