@@ -162,6 +162,44 @@ class Emission {
     }
   }
 
+  /// Where dimensions lie in the tensors that `id` is made of, each as it is in memory.
+  std::map<std::string, size_t> places_in_memory(NodeId id) {
+    std::map<std::string, size_t> place;
+    std::set<NodeId> seen;
+    std::vector<NodeId> open = {id};
+    while (!open.empty()) {
+      const NodeId below = open.back();
+      open.pop_back();
+      if (!seen.insert(below).second) continue;
+      const Node& node = graph_[below];
+      const auto stored = tensors_.find(below);
+      const bool is_input = node.kind == NodeKind::Input;
+      if (below != id && (is_input || stored != tensors_.end())) {
+        const auto& dims = is_input ? block_.params[static_cast<size_t>(node.param)].dims
+                                    : plan_.tensors[static_cast<size_t>(stored->second)].dims;
+        for (size_t i = 0; i < dims.size() && dims.size() > 1; ++i) place.emplace(dims[i].name, i);
+        continue;  // what that was made of lies elsewhere
+      }
+      open.insert(open.end(), node.args.rbegin(), node.args.rend());
+    }
+    return place;
+  }
+
+  /// Of the product whose epilogue makes `id`, or of the pass that does; empty if there is nothing to tell them by.
+  std::vector<NamedDim> rows_of_maker(NodeId id) const {
+    const auto home = hosting_.home.find(id);
+    if (home == hosting_.home.end() || home->second < 0) return {};
+    const HostKernel& kernel = hosting_.kernels[static_cast<size_t>(home->second)];
+    if (!kernel.operands.empty()) {
+      return intersection(graph_[kernel.operands[0]].dims, graph_[kernel.accumulator].dims);
+    }
+    std::vector<NamedDim> rows;
+    for (const NamedDim& dim : kernel.space) {
+      if (!kernel.columns.empty() && !meet({dim}, kernel.columns)) rows.push_back(dim);
+    }
+    return rows;
+  }
+
   /// A parameter with the same dimensions lends its order; else rows come first and inner digits last.
   std::vector<NamedDim> memory_order(NodeId id) {
     const auto& wanted = graph_[id].dims;
@@ -174,24 +212,13 @@ class Emission {
       if (sorted == wanted) return dims;
     }
     std::map<std::string, double> stride;
-    std::map<std::string, size_t> place;  // in tensors below
     for (const NodeId below : topological(graph_, {id})) {
-      const Node& node = graph_[below];
-      for (const auto& term : node.map.terms) {
+      for (const auto& term : graph_[below].map.terms) {
         stride[term.dim.name] = std::max(stride[term.dim.name], algebra_.sizes().extent(term.stride));
       }
-      if (node.kind != NodeKind::Input) continue;
-      const auto& dims = block_.params[static_cast<size_t>(node.param)].dims;
-      for (size_t i = 0; i < dims.size() && dims.size() > 1; ++i) place.emplace(dims[i].name, i);
     }
-    const auto home = hosting_.home.find(id);
-    std::vector<NamedDim> rows;  // of the product that it is made with
-    if (home != hosting_.home.end() && home->second >= 0) {
-      const HostKernel& kernel = hosting_.kernels[static_cast<size_t>(home->second)];
-      if (!kernel.operands.empty()) {
-        rows = intersection(graph_[kernel.operands[0]].dims, graph_[kernel.accumulator].dims);
-      }
-    }
+    const std::map<std::string, size_t> place = places_in_memory(id);
+    const std::vector<NamedDim> rows = rows_of_maker(id);
     const auto rank = [&](const NamedDim& dim) {
       const auto known = place.find(dim.name);
       const size_t at = known == place.end() ? SIZE_MAX : known->second;
