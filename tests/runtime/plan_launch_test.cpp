@@ -356,7 +356,7 @@ TEST_CASE("a driver without dependent launches serialises them") {
   std::string path = fake_cuda::library_path();
   const std::string own = "coda_fake_cuda";
   path.replace(path.rfind(own), own.size(), "coda_old_fake_cuda");
-  const auto old = Driver::load(path);
+  static const auto old = Driver::load(path);  // never unloaded, and so kept
   INFO(old.status().message());
   REQUIRE(old.ok());
   CHECK_FALSE((*old)->cuLaunchKernelEx.exists());
