@@ -200,7 +200,8 @@ class Emission {
     return rows;
   }
 
-  /// A parameter with the same dimensions lends its order; else rows come first and inner digits last.
+  /// A parameter with the same dimensions lends its order; else rows come first, the depth of the first product that
+  /// reads it and inner digits last. Names decide nothing.
   std::vector<NamedDim> memory_order(NodeId id) {
     const auto& wanted = graph_[id].dims;
     for (const NodeId below : topological(graph_, {id})) {
@@ -218,17 +219,34 @@ class Emission {
       }
     }
     const std::map<std::string, size_t> place = places_in_memory(id);
-    const std::vector<NamedDim> rows = rows_of_maker(id);
+    const std::vector<NamedDim> rows = rows_of_maker(id), depth = first_depth(id);
     const auto rank = [&](const NamedDim& dim) {
       const auto known = place.find(dim.name);
       const size_t at = known == place.end() ? SIZE_MAX : known->second;
       const bool is_row = rows.empty() ? at == 0 : meet({dim}, rows);
-      return std::tuple(!is_row, -stride[dim.name], at);
+      return std::tuple(!is_row, meet({dim}, depth), -stride[dim.name], at, declared(dim));
     };
     std::vector<NamedDim> order = wanted;
     std::stable_sort(order.begin(), order.end(),
                      [&](const NamedDim& a, const NamedDim& b) { return rank(a) < rank(b); });
     return order;
+  }
+
+  /// What the first product with this operand sums over.
+  std::vector<NamedDim> first_depth(NodeId operand) const {
+    for (const HostKernel& kernel : hosting_.kernels) {
+      if (std::find(kernel.operands.begin(), kernel.operands.end(), operand) == kernel.operands.end()) continue;
+      return graph_[kernel.accumulator].over;
+    }
+    return {};
+  }
+
+  /// The first parameter that has the dimension.
+  size_t declared(const NamedDim& dim) const {
+    const auto has = [&](const Param& param) {
+      return std::find(param.dims.begin(), param.dims.end(), dim) != param.dims.end();
+    };
+    return static_cast<size_t>(std::find_if(block_.params.begin(), block_.params.end(), has) - block_.params.begin());
   }
 
   NodeId read(Builder& b, int tensor) {

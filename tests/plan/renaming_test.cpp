@@ -1,0 +1,107 @@
+// Programs of several kinds under names in the order of the alphabet, in its reverse and rotated: each has the plan of
+// the first, up to the names.
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "../elaborate/compile.h"
+#include "compiler/plan/plan.h"
+#include "dsl/diagnostics.h"
+
+namespace coda::test {
+
+namespace {
+
+using Names = std::map<std::string, std::string>;
+
+/// The text with each whole word that has another name under that name; `.T` is no name.
+std::string renamed(const std::string& text, const Names& names) {
+  std::string result, word;
+  char before = ' ';
+  for (const char c : text + "\n") {
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') {
+      word += c;
+      continue;
+    }
+    const auto it = names.find(word);
+    result += (it == names.end() || before == '.' ? word : it->second) + c;
+    word.clear();
+    before = c;
+  }
+  return result;
+}
+
+/// Each kept tensor with its type and its dimensions in order of memory, and what each kernel reads and writes.
+std::string structure(const std::string& text) {
+  const Compiled compiled = compile(text);
+  INFO(text << compiled.diagnostics);
+  REQUIRE(compiled.program);
+  SourceMap sources;
+  Diagnostics diagnostics(sources);
+  Plan plan;
+  REQUIRE(plan_block(*compiled.program, {}, plan, diagnostics));
+  std::string result;
+  for (const PlanKernel& kernel : plan.kernels) {
+    result += "kernel " + std::to_string(static_cast<int>(kernel.kind)) + "\n";
+    for (const Param& param : kernel.program.params) {
+      result += "  " + param.name + ": " + std::string(info(param.dtype).name);
+      for (const NamedDim& dim : param.dims) result += " " + dim.name;
+      result += "\n";
+    }
+  }
+  return result;
+}
+
+void check(const std::string& text, const std::vector<std::string>& dims) {
+  const std::string own = structure(text);
+  // Names in the order of the alphabet, in its reverse, and rotated.
+  for (size_t way = 0; way < 2 + dims.size(); ++way) {
+    Names there, back;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      const size_t place = way == 0 ? i : way == 1 ? dims.size() - 1 - i : (i + way - 1) % dims.size();
+      const std::string name = std::string(1, static_cast<char>('A' + place)) + "d";
+      there[dims[i]] = name;
+      back[name] = dims[i];
+    }
+    const std::string other = renamed(text, there);
+    INFO(other);
+    CHECK(renamed(structure(other), back) == own + "\n");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("renamed in every order, programs have the same plans") {
+  check(
+      "block attn(q: bf16[B, H, T, E], k: bf16[B, H, S, E], v: bf16[B, H, S, E]) -> (o: bf16[B, H, T, E]) {\n"
+      "  o = softmax(q @ k.T / sqrt(E)) @ v\n}\n",
+      {"B", "H", "T", "S", "E"});
+  check(
+      "block layers(x: bf16[M, K], w: bf16[F, K], w2: bf16[N, F], w3: bf16[N, M]) -> (y: bf16[M, M as P]) {\n"
+      "  let h = relu(x @ w.T)\n  let z = h @ w2.T\n"
+      "  y = (z * rsqrt(mean(z * z, over = N) + 1e-5)) @ w3[M as P]\n}\n",
+      {"M", "K", "F", "N", "P"});
+  check(
+      "block looked_up(i: i32[L], e: bf16[V, D], w: bf16[F, D]) -> (y: bf16[L, F]) {\n"
+      "  y = tanh(gather(e, V = i) * 2) @ w.T\n}\n",
+      {"L", "V", "D", "F"});
+  check(
+      "block fp8(x: bf16[M, K], w: e4m3[F, K], w2: e4m3[N, F]) -> (y: bf16[M, N]) {\n"
+      "  let (q, s) = quantize(x, e4m3, over = K)\n  let h: bf16 = relu((q @ w.T) * s)\n"
+      "  let (p, r) = quantize(h, e4m3, over = F)\n  y = (p @ w2.T) * r\n}\n",
+      {"M", "K", "F", "N"});
+  check("block outer(a: f32[M], b: f32[K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n  y = tanh(a * b) @ w.T\n}\n",
+        {"M", "K", "N"});
+}
+
+TEST_CASE("what a pass keeps lies as what it reads") {
+  const std::string plan = structure(
+      "block attn(q: bf16[B, H, T, E], k: bf16[B, H, S, E], v: bf16[B, H, S, E]) -> (o: bf16[B, H, T, E]) {\n"
+      "  o = softmax(q @ k.T / sqrt(E)) @ v\n}\n");
+  CHECK(plan.find(": bf16 B H T S") != std::string::npos);
+  CHECK(plan.find("B H S T") == std::string::npos);
+  const std::string outer =
+      structure("block outer(a: f32[M], b: f32[K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n  y = tanh(a * b) @ w.T\n}\n");
+  CHECK(outer.find(": bf16 M K") != std::string::npos);
+}
+
+}  // namespace coda::test
