@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "compiler/epilogue/describe.h"
+#include "compiler/ir/storage_type.h"
 #include "compiler/plan/check.h"
 #include "compiler/plan/emission.h"
 #include "compiler/plan/merge_passes.h"
@@ -78,6 +79,7 @@ class Search {
         dropped_(dropped),
         check_(block, options.verify) {
     set_widths();
+    algebra_.know_types([this](NodeId id) { return written_type(graph_, block_, id); }, storage_type(block));
     std::map<NodeId, NodeId> memo;
     for (const NodeId product : summed_and_used(block)) {
       algebra_.keep_shared(algebra_.import(block.graph, product, memo));

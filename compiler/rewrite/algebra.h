@@ -5,7 +5,9 @@
 // logged.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -45,6 +47,13 @@ class Algebra {
   void keep_whole(NodeId contraction) { whole_.insert(contraction); }
   /// `contraction` is computed anyway: a sum of it is no other matrix multiplication.
   void keep_shared(NodeId contraction) { shared_.insert(contraction); }
+  /// The types that values have as written (none: computed), and that in which computed ones are kept. Without them no
+  /// law asks what an operand is rounded to.
+  using WrittenType = std::function<std::optional<DType>(NodeId)>;
+  void know_types(WrittenType written, DType storage) {
+    written_ = std::move(written);
+    storage_ = storage;
+  }
   /// The normal form of `root` of another graph; `memo` maps what was done already.
   NodeId import(const Graph& source, NodeId root, std::map<NodeId, NodeId>& memo);
 
@@ -91,6 +100,7 @@ class Algebra {
   /// A sum over connected factors that all have a summed dimension.
   NodeId connected(std::vector<NodeId> factors, const std::vector<NamedDim>& over, Span span);
   bool has_gemm(NodeId value) const;
+  bool keeps_in_range(NodeId factor, const std::vector<NodeId>& summed) const;
   void cancel(std::vector<NodeId>& factors, Span span);
   NodeId put_view(const Node& put, const NamedDim& dim, const AffineMap& map, Span span);
   Sign sign(NodeId node) const;
@@ -103,6 +113,8 @@ class Algebra {
   std::vector<LawEntry> log_;
   std::set<std::pair<const Law*, NodeId>> logged_;
   std::set<NodeId> whole_, shared_;
+  WrittenType written_;
+  DType storage_ = DType::F32;
   std::map<NodeId, std::string> names_;
   mutable std::map<NodeId, Sign> signs_;
   OfNothing of_nothing_;

@@ -163,12 +163,13 @@ extern const Law kCommonSubexpression{.name = "common subexpression",
                                       .random_case = repeated,
                                       .inherent = "equal values are one node of the graph"};
 
-const Law kFactorOut{.name = "factor out",
-                     .equation = "sum(r*a, over = d) = r*sum(a, over = d)",
-                     .conditions = "r lacks the summed dimension d",
-                     .kind = LawKind::Normal,
-                     .exactness = Exactness::Elastic,
-                     .random_case = row_factor};
+const Law kFactorOut{
+    .name = "factor out",
+    .equation = "sum(r*a, over = d) = r*sum(a, over = d)",
+    .conditions = "r lacks the summed dimension d; it is not what keeps an operand of a product with f16 in range",
+    .kind = LawKind::Normal,
+    .exactness = Exactness::Elastic,
+    .random_case = row_factor};
 const Law kSeparateSums{.name = "separate sums",
                         .equation = "sum(a*b, over = (d, e)) = sum(a, over = d)*sum(b, over = e)",
                         .conditions = "a and b share no summed dimension",

@@ -88,6 +88,11 @@ NodeId Algebra::summed(std::vector<NodeId> flat, std::vector<NamedDim> over, Spa
   std::vector<NodeId> outside, inside, rest;
   for (const NodeId factor : flat) (meet(graph_[factor].dims, over) ? rest : outside).push_back(factor);
   if (!on(kFactorOut) || !may_pass(outside, over)) std::swap(outside, inside);
+  for (const NodeId factor : std::vector<NodeId>(outside)) {
+    if (keeps_in_range(factor, rest)) inside.push_back(factor);
+  }
+  std::erase_if(outside,
+                [&](NodeId factor) { return std::find(inside.begin(), inside.end(), factor) != inside.end(); });
 
   // Components of factors that share summed dimensions.
   std::vector<std::vector<NodeId>> components;
@@ -120,6 +125,20 @@ NodeId Algebra::summed(std::vector<NodeId> flat, std::vector<NamedDim> over, Spa
     outside.push_back(sum);
   }
   return product(outside, {}, span);
+}
+
+/// Is the factor (a norm's, say) what makes an operand fit f16, to which the product's other operand has it rounded?
+bool Algebra::keeps_in_range(NodeId factor, const std::vector<NodeId>& summed) const {
+  if (!written_ || graph_[factor].dims.empty()) return false;
+  const size_t all = all_dims(graph_, summed).size();
+  const auto is_whole = [&](NodeId part) { return graph_[part].dims.size() == all; };
+  if (std::any_of(summed.begin(), summed.end(), is_whole)) return false;  // no operands: a sum in f32
+  const auto is_half = [&](NodeId part) { return written_(part) == DType::F16; };
+  if (std::none_of(summed.begin(), summed.end(), is_half)) return false;
+  return std::any_of(summed.begin(), summed.end(), [&](NodeId part) {
+    const DType type = written_(part).value_or(storage_);
+    return info(type).bits >= 16 && type != DType::F16 && meet(graph_[part].dims, graph_[factor].dims);
+  });
 }
 
 /// Is a factor of the value a matrix multiplication?

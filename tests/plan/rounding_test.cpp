@@ -233,6 +233,17 @@ TEST_CASE("no factor enters an operand in f16, nor one that is cast", "[rounding
          {"a: bf16"}});
 }
 
+TEST_CASE("a norm's factor stays with what it keeps in f16's range", "[rounding]") {
+  const std::string norm = "(x * rsqrt(mean(x * x, over = K) + 1e-20)";
+  for (const std::string type : {"f32", "bf16"}) {
+    check({"block norm(x: " + type + "[M, K], w: f16[N, K]) -> (y: f32[M, N]) {\n  y = " + norm + ") @ w.T\n}\n",
+           "norm"});
+    check({"block gain(x: " + type + "[M, K], g: f32[K], w: f16[N, K]) -> (y: f32[M, N]) {\n  y = " + norm +
+               " * (1 + 0.1 * tanh(g))) @ w.T\n}\n",
+           "gain"});
+  }
+}
+
 TEST_CASE("operands that are cast are kept in that type, whatever the outputs have", "[rounding]") {
   check(
       {"block cast(x: f32[M, K], w: f32[N, K]) -> (y: f32[M, N]) {\n  let a: bf16 = x\n  let b: bf16 = w\n"
