@@ -63,7 +63,9 @@ class Page {
              " of multiplying and " + microseconds(limits.memory_seconds) + " of memory (" + limits.bound() +
              " bound).</p>\n<p class=\"quiet\">Planned for " + escape_html(sizes_text(plan_, context_)) + "; " +
              std::to_string(plan_.replans) + " plans weighed" + (plan_.exhausted ? ", then the search stopped" : "") +
-             ". The sizes decide choices, never meaning.</p>\n";
+             ". The sizes decide choices, never meaning.";
+    for (const std::string& fact : requirements(plan_)) html_ += " Its laws require " + escape_html(fact) + ".";
+    html_ += "</p>\n";
   }
 
   void own_passes() {

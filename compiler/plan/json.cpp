@@ -63,6 +63,7 @@ std::string to_json(const Plan& plan, const PlanContext& context) {
   Json json{{"format", kFormat}, {"block", plan.name}, {"sizes", context.options.sizes}};
   json["assumed_sizes"] = Json::object();
   for (const std::string& symbol : assumed_symbols(plan, context)) json["assumed_sizes"][symbol] = kAssumedSize;
+  json["requires"] = requirements(plan);
   const Roofline limits = roofline(plan.bytes, plan.flops, machine);
   json["total"] = {{"kernels", plan.kernels.size()},
                    {"bytes", plan.bytes},

@@ -10,6 +10,15 @@
 
 namespace coda {
 
+std::vector<std::string> requirements(const Plan& plan) {
+  std::vector<std::string> all;
+  for (const DimFact& fact : plan.facts) {
+    const std::string modulus = fact.modulus ? " % " + fact.modulus->text() : "";
+    all.push_back(fact.left.text() + modulus + " " + std::string(fact.relation) + " " + fact.right.text());
+  }
+  return all;
+}
+
 Bindings sizes_of(const Plan& plan, const PlanContext& context) {
   Bindings sizes = context.options.sizes;
   for (const PlanKernel& kernel : plan.kernels) sizes.insert(kernel.program.bound.begin(), kernel.program.bound.end());

@@ -25,6 +25,9 @@ inline constexpr int64_t kAssumedSize = 4096;  // see SizeHints
 /// "T = 8192, D = 4096; taken as 4096 for want of a value: F"
 std::string sizes_text(const Plan& plan, const PlanContext& context);
 
+/// What the plan's laws ask of dimensions at a launch: "1 <= D".
+std::vector<std::string> requirements(const Plan& plan);
+
 std::string to_text(const Plan& plan, const PlanContext& context);
 std::string to_json(const Plan& plan, const PlanContext& context);
 std::string to_html(const Plan& plan, const PlanContext& context);

@@ -29,9 +29,7 @@ class PlanText {
             number("%.0f us", plan_.seconds * 1e6) + " (" + std::to_string(plan_.replans) + " plans weighed" +
             (plan_.exhausted ? ", then the search stopped" : "") + ")\n";
     if (context_ != nullptr) text_ += "sizes " + sizes_text(plan_, *context_) + "\n";
-    for (const DimFact& fact : plan_.facts) {
-      text_ += "requires " + fact.left.text() + " " + fact.relation + " " + fact.right.text() + ", for its laws\n";
-    }
+    for (const std::string& fact : requirements(plan_)) text_ += "requires " + fact + ", for its laws\n";
     for (size_t k = 0; k < plan_.kernels.size(); ++k) {
       if (k > 0 && plan_.kernels[k].late && !plan_.kernels[k - 1].late) text_ += "backward\n";
       kernel(k);

@@ -205,6 +205,15 @@ TEST_CASE("sizes that nobody gave are said in every form") {
   CHECK(nlohmann::json::parse(to_json(planned.plan, context))["assumed_sizes"].size() == 2);
 }
 
+TEST_CASE("what a plan requires of dimensions is said in every form") {
+  Planned planned;
+  const PlanContext context{planned.sources, {}};
+  planned.plan.facts = {{.left = Dim(1), .right = Dim::symbol("D"), .modulus = {}, .relation = "<=", .span = {}}};
+  CHECK(to_text(planned.plan, context).find("requires 1 <= D, for its laws\n") != std::string::npos);
+  CHECK(to_html(planned.plan, context).find("Its laws require 1 &lt;= D.") != std::string::npos);
+  CHECK(nlohmann::json::parse(to_json(planned.plan, context))["requires"] == nlohmann::json{"1 <= D"});
+}
+
 TEST_CASE("a law that is left out is in no plan, or it is said why it can't be") {
   for (const auto& one : many_plans().all) {
     if (one.plan.kernels.size() > 9) continue;  // gradients take long, and have no law of their own
