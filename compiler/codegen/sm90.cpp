@@ -60,6 +60,7 @@ std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm
   image.entry = epilogue.program.name;
   Sm90Plan plan;
   plan.sparing = options.sparing || epilogue.regions.size() >= kManyRegions;
+  plan.landed = options.landed;
   plan.approximate = options.approximate;
   plan.constant = options.constant;
   std::string failure = make_sm90_plan(epilogue, *schedule, plan, image);

@@ -19,7 +19,10 @@ struct Sm90Options {
   std::vector<int64_t> region_columns;  ///< without a product: of each region, if all are known; `columns` the widest
   bool sparing = false;                 ///< of registers: an epilogue with a product reads nothing ahead of its use
   bool approximate = false;             ///< results end in narrow types: functions may be the hardware's
-  bool keep_llvm = false;               ///< also return the LLVM IR
+  /// The sums are waited for before the ways of regions part: slower by little, where the assembler would move what a
+  /// way begins with in front of its wait and so break the pipeline.
+  bool landed = false;
+  bool keep_llvm = false;  ///< also return the LLVM IR
   /// Of a plan whose kernels overlap: as Sm90Schedule says, and by parameter, which of them no kernel of it writes.
   int dependent = 0;
   std::vector<bool> constant;

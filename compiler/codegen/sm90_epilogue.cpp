@@ -93,7 +93,7 @@ class SliceWalk {
 
 void Sm90Epilogue::emit(const Sm90Tile& tile, const Sm90Mainloop::Flight& flight) {
   Sm90Mainloop::Flight arriving = flight;
-  if (c_.epilogue.regions.size() > kMostRegionsInFlight) {
+  if (c_.plan.landed || c_.epilogue.regions.size() > kMostRegionsInFlight) {
     arriving.accumulators = mainloop_.land(flight);
     arriving.landed = true;
   }

@@ -46,6 +46,7 @@ struct Sm90TermPlan {
 
 struct Sm90Plan {
   Sm90Schedule schedule;
+  bool landed = false;                              ///< sums are waited for before regions part
   bool sparing = false;                             ///< of registers
   bool approximate = false;                         ///< also what is stored in wide types
   std::vector<bool> constant;                       ///< by parameter: no kernel it may overlap with writes it

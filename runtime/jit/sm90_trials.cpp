@@ -32,13 +32,11 @@ class Trial {
         epilogue_(compilation.epilogue.get()) {}
 
   void run(bool may_refuse) {
-    auto output = timed(times, "gpu code", [&] { return compile_sm90(*epilogue_, options, diagnostics); });
-    if (!output) return;
-    image = std::move(output->image);
-    if (wants(Dump::Llvm)) dumps[Dump::Llvm] = std::move(output->llvm);
-    if (wants(Dump::Ptx)) dumps[Dump::Ptx] = output->ptx;
-    refused = may_refuse && output->ptx.size() > kLargePtx;
-    if (!refused && request_->stage == Stage::Assemble) assemble_image(output->ptx);
+    make(may_refuse);
+    if (!broken_ || options.landed) return;
+    options.landed = true;
+    diagnostics = diagnostics.emptied();
+    make(may_refuse);
   }
 
   bool good() const { return !image || (!refused && image->spill_bytes <= kSm90FewSpilledBytes); }
@@ -60,6 +58,17 @@ class Trial {
  private:
   bool wants(Dump dump) const { return request_->dumps.contains(dump); }
 
+  void make(bool may_refuse) {
+    broken_ = false;
+    auto output = timed(times, "gpu code", [&] { return compile_sm90(*epilogue_, options, diagnostics); });
+    if (!output) return;
+    image = std::move(output->image);
+    if (wants(Dump::Llvm)) dumps[Dump::Llvm] = std::move(output->llvm);
+    if (wants(Dump::Ptx)) dumps[Dump::Ptx] = output->ptx;
+    refused = may_refuse && output->ptx.size() > kLargePtx;
+    if (!refused && request_->stage == Stage::Assemble) assemble_image(output->ptx);
+  }
+
   /// PTX becomes a cubin if there is an assembler; without one the driver assembles when the kernel is loaded.
   void assemble_image(const std::string& ptx) {
     if (!find_assembler()) {
@@ -70,6 +79,7 @@ class Trial {
     if (!assembly) {
       diagnostics.report(DiagId::E0502, epilogue_->program.span, {request_->target, assembly.status().message()});
       image.reset();
+      broken_ = true;
       return;
     }
     image->code_kind = CodeKind::Cubin;
@@ -87,6 +97,7 @@ class Trial {
   const EpilogueProgram* epilogue_;
   std::map<Dump, std::string> dumps;
   std::string log;
+  bool broken_ = false;  ///< the assembler refused the code, or broke its pipeline
 };
 
 /// Runs all, each on a thread of its own.
