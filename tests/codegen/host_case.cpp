@@ -282,4 +282,16 @@ std::string difference(const HostProgram& compiled, const HostRun& run, HostResu
   return {};
 }
 
+void run_all(const std::string& text, const std::vector<Bindings>& sizes, HostRun run) {
+  const HostProgram program = compile_for_host(text);
+  for (const Bindings& each : sizes) {
+    for (const int threads : {1, 3}) {
+      run.sizes = each;
+      run.threads = threads;
+      run.pitch = threads;  // elements between the rows
+      run_and_check(program, run);
+    }
+  }
+}
+
 }  // namespace coda::test

@@ -56,6 +56,8 @@ struct HostResult {
 /// Runs and compares every output with the reference: within half a unit of the output's type and `ulps`; NaN where
 /// the reference has NaN. Memory between elements must be untouched.
 HostResult run_and_check(const HostProgram& program, const HostRun& run);
+/// That at all sizes, by one thread on dense rows and by several on rows with elements between them.
+void run_all(const std::string& text, const std::vector<Bindings>& sizes, HostRun run = {});
 
 /// The same without failing a test: what is wrong, or an empty text.
 std::string compile_error(const std::string& text, const Bindings& bound, HostProgram& program);

@@ -7,22 +7,6 @@
 using namespace coda;
 using namespace coda::test;
 
-namespace {
-
-void run_all(const std::string& text, const std::vector<Bindings>& sizes, HostRun run = {}) {
-  const HostProgram program = compile_for_host(text);
-  for (const Bindings& each : sizes) {
-    for (const int threads : {1, 3}) {
-      run.sizes = each;
-      run.threads = threads;
-      run.pitch = threads;  // elements between the rows
-      run_and_check(program, run);
-    }
-  }
-}
-
-}  // namespace
-
 TEST_CASE("host: statistics over a part of the rows", "[host]") {
   const std::vector<Bindings> sizes = {
       {{"B", 1}, {"C", 1}, {"T", 1}, {"N", 1}, {"K", 3}},    {{"B", 3}, {"C", 2}, {"T", 150}, {"N", 40}, {"K", 30}},

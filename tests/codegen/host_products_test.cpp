@@ -22,18 +22,6 @@ const std::vector<Bindings> kBatches = {
     {{"B", 40}, {"H", 1}, {"M", 3}, {"N", 5}, {"K", 8}},
 };
 
-void run_all(const std::string& text, const std::vector<Bindings>& sizes, HostRun run = {}) {
-  const HostProgram program = compile_for_host(text);
-  for (const Bindings& each : sizes) {
-    for (const int threads : {1, 3}) {
-      run.sizes = each;
-      run.threads = threads;
-      run.pitch = threads;  // elements between the rows
-      run_and_check(program, run);
-    }
-  }
-}
-
 }  // namespace
 
 TEST_CASE("host: sums of products in every layout", "[host]") {

@@ -1,11 +1,14 @@
 // Programs of several kinds under names in the order of the alphabet, in its reverse and rotated: each has the plan of
 // the first, up to the names.
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <map>
+#include <sstream>
 
 #include "../elaborate/compile.h"
 #include "compiler/plan/plan.h"
 #include "dsl/diagnostics.h"
+#include "tests/source_root.h"
 
 namespace coda::test {
 
@@ -51,6 +54,26 @@ std::string structure(const std::string& text) {
   return result;
 }
 
+/// The extents of every tensor in order of memory, where dimensions are sums and products that have no name of their
+/// own; each size is another.
+std::vector<std::vector<int64_t>> extents(const std::string& text, const std::string& routine, const Bindings& sizes) {
+  const Compiled compiled = compile(text, {.routine = routine});
+  INFO(text << compiled.diagnostics);
+  REQUIRE(compiled.program);
+  SourceMap sources;
+  Diagnostics diagnostics(sources);
+  Plan plan;
+  REQUIRE(plan_block(*compiled.program, {.sizes = sizes}, plan, diagnostics));
+  std::vector<std::vector<int64_t>> all;
+  for (const PlanKernel& kernel : plan.kernels) all.push_back({static_cast<int64_t>(kernel.kind)});
+  for (const PlanTensor& tensor : plan.tensors) {
+    std::vector<int64_t> own;
+    for (const NamedDim& dim : tensor.dims) own.push_back(dim.extent.evaluate(sizes).value_or(-1));
+    all.push_back(own);
+  }
+  return all;
+}
+
 void check(const std::string& text, const std::vector<std::string>& dims) {
   const std::string own = structure(text);
   // Names in the order of the alphabet, in its reverse, and rotated.
@@ -91,6 +114,20 @@ TEST_CASE("renamed in every order, programs have the same plans") {
       {"M", "K", "F", "N"});
   check("block outer(a: f32[M], b: f32[K], w: bf16[N, K]) -> (y: bf16[M, N]) {\n  y = tanh(a * b) @ w.T\n}\n",
         {"M", "K", "N"});
+}
+
+TEST_CASE("renamed in reverse, a gradient with heads has the same plan") {
+  std::ostringstream text;
+  text << std::ifstream(source_root() + "/tests/grad/plans/qwen3.coda").rdbuf();
+  const Bindings sizes{{"T", 8192}, {"D", 4096}, {"A", 2048}, {"F", 14336}, {"Hq", 32}, {"Hk", 8}, {"Dh", 128}};
+  Names there;
+  Bindings renamed_sizes;
+  char last = 'Z';  // the names sort in the opposite order
+  for (const auto& [name, size] : sizes) {
+    there[name] = std::string(1, last--) + "d";
+    renamed_sizes[there[name]] = size;
+  }
+  CHECK(extents(text.str(), "qwen3_grad", sizes) == extents(renamed(text.str(), there), "qwen3_grad", renamed_sizes));
 }
 
 TEST_CASE("what a pass keeps lies as what it reads") {
