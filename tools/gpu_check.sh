@@ -59,8 +59,8 @@ part() {
   printf -- '-- %s: %d s, %d left out\n' "$name" $((SECONDS - begin)) "$skipped" | tee -a "$log"
 }
 
-# The tests of tests/device need a GPU and nothing else.
-tests() { step "test_device" bin/test_device; }
+# The tests of tests/device need a GPU and nothing else; those of graphs compile programs, which takes half a minute.
+tests() { step "test_device" bin/test_device "$@"; }
 verify_one() {
   local name=$1 file=$2 kernel=$3 index=$4
   shift 4
@@ -100,7 +100,7 @@ elif [ "$mode" = short ]; then
   timed bench_few_rows 28 bench_few_rows.py --rounds 3
   timed bench_fp8 30 bench_gpu.py --only fp8_gemm,fp8_fast,fp8_fast:128x256 --hot 3 --cool 3 --memory 4
   timed bench_six 34 bench_gpu.py --only plain,bias_gelu,gate_up,residual,qkv,linear_ce --hot 3 --cool 0 --memory 8
-  part "device tests" 10 tests
+  part "device tests" 10 tests "~[graph]"
   part "examples" 15 each_example verify_small
 elif [ "$mode" = gate ]; then
   only=$part

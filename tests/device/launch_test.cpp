@@ -8,8 +8,10 @@
 #include "runtime/device.h"
 #include "runtime/kernel.h"
 #include "runtime/tensor_map.h"
+#include "tests/device/gpu.h"
 
 using namespace coda;
+using testing::gpu;
 
 namespace {
 
@@ -62,14 +64,6 @@ KernelImage scale_image(const Device& device) {
   image.tensor_maps = {map};
   image.workspaces = {{Dim(4), {}, {}, 0, 0, 0, true}};
   return image;
-}
-
-/// Nothing, after a message, where there is no GPU.
-const Device* gpu() {
-  auto device = Device::get(0);
-  if (device) return *device;
-  std::printf("skipped: no CUDA driver (%s)\n", device.status().message().c_str());
-  return nullptr;
 }
 
 struct Call {

@@ -45,5 +45,8 @@ int AllocationCount::stop() {
 
 }  // namespace coda
 
-/// Under AddressSanitizer: impossible allocations return null, as they do without it.
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+/// Under sanitizers: impossible allocations return null, as they do without one.
+extern "C" {
+const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
+}
