@@ -8,12 +8,12 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
-#include <mutex>
 
 #include "runtime/cache.h"
 #include "runtime/format/archive.h"
 #include "runtime/options.h"
 #include "runtime/process.h"
+#include "runtime/process_mutex.h"
 
 namespace coda {
 
@@ -94,7 +94,7 @@ std::vector<uint8_t> to_bytes(const Assembly& assembly) {
 Expected<Assembler> find_assembler() {
   auto path = assembler_path();
   if (!path) return path.status();
-  static auto* mutex = new std::mutex;
+  static auto* mutex = new ProcessMutex;
   static auto* known = new std::map<std::string, std::string>;  // file, size and time -> version
   struct stat info {};
   if (::stat(path->c_str(), &info) != 0) return errno_status("cannot use", *path, errno);

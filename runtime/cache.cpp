@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "runtime/options.h"
+#include "runtime/process_mutex.h"
 
 namespace coda {
 
@@ -84,10 +85,9 @@ Expected<DiskCache> existing_disk_cache() {
 
 Cache* Cache::of_process() {
   // Made anew after a fork: another thread may have held a lock of the old one. Never destroyed.
-  static auto* mutex = new std::mutex;
+  static auto* mutex = new ProcessMutex;
   static Cache* cache = nullptr;
   static pid_t owner = 0;
-  if (owner != 0 && owner != ::getpid()) mutex = new std::mutex;
   const std::lock_guard lock(*mutex);
   if (owner == ::getpid()) return cache;
   owner = ::getpid();

@@ -18,6 +18,27 @@ namespace {
 
 constexpr size_t kMostMaps = 64;  // check_image() refuses more
 
+/// "PTX 8.0", from its own words; empty for machine code.
+std::string ptx_version(std::span<const uint8_t> code) {
+  constexpr std::string_view kDirective = ".version ";
+  const std::string_view text(reinterpret_cast<const char*>(code.data()), code.size());
+  const size_t at = text.find(kDirective);
+  if (text.starts_with("\x7f"
+                       "ELF") ||
+      at == std::string_view::npos)
+    return "";
+  const std::string_view rest = text.substr(at + kDirective.size());
+  return "PTX " + std::string(rest.substr(0, rest.find_first_not_of("0123456789.")));
+}
+
+/// What to do about a driver that doesn't know the code's version.
+std::string remedy(const Driver& cu, std::span<const uint8_t> code) {
+  const std::string version = ptx_version(code);
+  return "; this driver, of CUDA " + std::to_string(cu.version() / 1000) + "." +
+         std::to_string(cu.version() % 1000 / 10) + ", is too old for the code" +
+         (version.empty() ? "" : ", which is " + version) + ": update it, or install ptxas";
+}
+
 class Module {
  public:
   explicit Module(const Device& device) : device_(device) {}
@@ -53,12 +74,8 @@ class Module {
     if (result == kCuSuccess) return {};
     log.back() = 0;
     const Status status = cu.check(result, "cuModuleLoadDataEx");
-    const std::string remedy = result == kCuUnsupportedPtx
-                                   ? "; this driver, of CUDA " + std::to_string(cu.version() / 1000) + "." +
-                                         std::to_string(cu.version() % 1000 / 10) +
-                                         ", is too old for the code: update it, or install ptxas"
-                                   : "";
-    return {status.code(), status.message() + remedy + (log[0] ? ":\n" + std::string(log.data()) : "")};
+    const std::string help = result == kCuUnsupportedPtx ? remedy(cu, code) : "";
+    return {status.code(), status.message() + help + (log[0] ? ":\n" + std::string(log.data()) : "")};
   }
 
   const Device& device_;

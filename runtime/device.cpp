@@ -2,7 +2,8 @@
 
 #include <charconv>
 #include <map>
-#include <mutex>
+
+#include "runtime/process_mutex.h"
 
 namespace coda {
 
@@ -46,7 +47,7 @@ Expected<int> Device::count() {
 
 Expected<const Device*> Device::get(int ordinal) {
   // Never destroyed: kernels may outlive the order in which statics die.
-  static auto* mutex = new std::mutex;
+  static auto* mutex = new ProcessMutex;
   static auto* devices = new std::map<int, const Device*>;
   const std::lock_guard lock(*mutex);
   const auto it = devices->find(ordinal);

@@ -10,11 +10,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <thread>
 
 #include "runtime/format/archive.h"
+#include "runtime/process_mutex.h"
 
 namespace coda {
 
@@ -126,7 +126,7 @@ std::vector<File> by_use(std::vector<File> files) {
 }  // namespace
 
 void warn_once(std::string_view topic, const std::string& text) {
-  static auto* mutex = new std::mutex;
+  static auto* mutex = new ProcessMutex;
   static auto* seen = new std::set<std::string, std::less<>>;
   const std::lock_guard lock(*mutex);
   if (seen->insert(std::string(topic)).second) std::fprintf(stderr, "coda: warning: %s\n", text.c_str());

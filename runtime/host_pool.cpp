@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "runtime/process_mutex.h"
+
 namespace coda {
 
 namespace {
@@ -49,9 +51,20 @@ HostPool::~HostPool() {
 }
 
 HostPool& HostPool::shared() {
-  // Never destroyed: a launch may still run in another thread while the process ends.
-  static auto* pool = new HostPool();
-  return *pool;
+  // Never destroyed: a launch may still run in another thread while the process ends. Made anew after a fork, which
+  // takes no threads along, nor those that held the lock.
+  static std::atomic<HostPool*> pool{nullptr};
+  static auto* making = new ProcessMutex;
+  const auto usable = [] {
+    HostPool* made = pool.load(std::memory_order_acquire);
+    return made && made->process_ == getpid() ? made : nullptr;
+  };
+  if (HostPool* made = usable()) return *made;
+  const std::lock_guard guard(*making);
+  if (HostPool* made = usable()) return *made;
+  auto* made = new HostPool();
+  pool.store(made, std::memory_order_release);
+  return *made;
 }
 
 void HostPool::drain(int worker) {

@@ -331,6 +331,35 @@ class Commands(unittest.TestCase):
         self.expect(codac("cache", "ls", **where, CODA_CACHE_DIR=""), 0, "sm_90a gemm", "1 entries")
         self.expect(codac("cache", "verify", **where, CODA_CACHE_DIR=""), 0, "1 entries")
 
+    def test_a_cold_build_is_cold_and_needs_no_driver(self):
+        script, seen = self.tmp / "ptxas", self.tmp / "seen"
+        script.write_text(f"#!/bin/sh\n[ $1 = --version ] && echo release 1 && exit 0\necho \"<$CUDA_CACHE_DISABLE>\" >> {seen}\n"
+                          "while [ $# -gt 1 ]; do shift; done; echo code > $1\n")
+        script.chmod(0o755)
+        os.environ.pop("CUDA_CACHE_DISABLE", None)
+        where = {"CODA_CACHE_DIR": str(self.tmp / "cold"), "CODA_PTXAS": str(script), "CODA_CUDA_DRIVER_PATH": "libcoda_nowhere.so",
+                 "LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(self.tmp / "loaded")}
+        build = ["build", GEMM, "--arch", "sm_90a", "-o", self.tmp / "x"]
+
+        def looked_for_a_driver():
+            files = list(self.tmp.glob("loaded.*"))
+            self.assertTrue(files)
+            text = "".join(file.read_text(errors="replace") for file in files)
+            for file in files:
+                file.unlink()
+            return "find library=libcoda_nowhere.so" in text
+
+        for cache, ran, said in (("on", 1, "<>"), ("on", 1, "<>"), ("off", 2, "<1>"), ("off", 3, "<1>")):
+            self.expect(codac(*build, CODA_CACHE=cache, **where), 0)
+            self.assertFalse(looked_for_a_driver())
+            lines = seen.read_text().split()
+            self.assertEqual((len(lines), lines[-1]), (ran, said))
+        for command in (["check", GEMM], ["explain", GEMM], ["run", GEMM, "--device", "host", *dims({"M": 3, "N": 4, "K": 5})]):
+            self.expect(codac(*command, **where), 0)
+            self.assertFalse(looked_for_a_driver(), command)
+        self.expect(codac("doctor", **where), 0)
+        self.assertTrue(looked_for_a_driver())
+
     def test_explain_of_a_plan_that_is_refused(self):
         file = pathlib.Path(self.folder.name) / "wide.coda"
         file.write_text("block wide(x: f32[M, K], w: f32[N, K]) -> (y: f32[M, M as P]) {\n"

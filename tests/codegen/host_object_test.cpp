@@ -1,4 +1,8 @@
 // Host images as artefacts: through the runtime's front door, damaged, and how long compiling takes.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <thread>
@@ -53,6 +57,42 @@ TEST_CASE("host: launches from several threads share the pool", "[host]") {
   for (std::thread& thread : threads) thread.join();
   REQUIRE(results[0].size() == kM * kN);
   for (const auto& result : results) REQUIRE(result == results[0]);
+}
+
+TEST_CASE("host: a child forked amid the launches of other threads launches as well", "[host]") {
+  const HostProgram program = compile_for_host(kText);
+  auto kernel = prepare(program.image, kHostDevice);
+  REQUIRE(kernel.ok());
+  constexpr int64_t kM = 150, kN = 270, kK = 64;
+  const auto results = [&] {
+    std::vector<float> x(kM * kK, 0.5f), w(kN * kK, 0.25f), b(kN, -7.5f), y(kM * kN), s(kM), c(kN);
+    const Argument arguments[] = {view_of(x, {kM, kK}), view_of(w, {kN, kK}), view_of(b, {kN}),
+                                  view_of(y, {kM, kN}), view_of(s, {kM}),     view_of(c, {kN})};
+    return (*kernel)->launch(arguments, nullptr).ok() ? y : std::vector<float>();
+  };
+  const std::vector<float> expected = results();
+  REQUIRE(expected.size() == kM * kN);
+  std::atomic<bool> stop{false};
+  std::atomic<int> failed{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      while (!stop) failed += results() != expected;
+    });
+  }
+  for (int round = 0; round < 20; ++round) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);  // a lock that nobody gives back is waited for until then
+      _exit(results() == expected && results() == expected ? 0 : 1);
+    }
+    int state = 0;
+    REQUIRE(waitpid(child, &state, 0) == child);
+    CHECK((WIFEXITED(state) && WEXITSTATUS(state) == 0));
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  CHECK(failed == 0);
 }
 
 TEST_CASE("host: a stored image runs as the compiled one", "[host]") {

@@ -142,6 +142,7 @@ TEST_CASE("dumps are made when asked for") {
   INFO(ptx.diagnostics->render_text());
   REQUIRE(ptx.ok());
   CHECK(ptx.dumps[Dump::Ptx].find("wgmma") != std::string::npos);
+  CHECK(ptx.dumps[Dump::Ptx].find(".version 8.0\n") != std::string::npos);  // the lowest that has what is used
   CHECK(ptx.image->code_kind == CodeKind::Ptx);
 }
 

@@ -84,6 +84,45 @@ TEST_CASE("a disk that fails at any step costs the cache, not the result") {
   }
 }
 
+TEST_CASE("whoever made a value has it, whether or not what he published is to be seen, and by whom") {
+  const ScratchFolder folder;
+  const DiskCache disk = opened(folder / "cache");
+  const auto makes = [&](int n, auto meanwhile) {
+    Cache cache(disk);
+    const auto value = cache.get_or_make(key_of("new"), [&] {
+      meanwhile();
+      return Expected(value_of(n));
+    });
+    INFO(value.status().message());
+    return value.ok() && *value == value_of(n);
+  };
+  const std::string entry = entry_file(disk, key_of("new"));
+  // Published, and gone.
+  arm_file_fault(FileFault::Lose, 0);
+  CHECK(makes(1, [] {}));
+  CHECK_FALSE(std::filesystem::exists(entry));
+  CHECK(makes(2, [] {}));
+  arm_file_fault(FileFault::None, 0);
+  // Another one was faster, without the lock, and what he published can't be read or replaced.
+  CHECK(makes(3, [&] {
+    std::filesystem::create_directory(entry);
+    overwrite(entry + "/in it", {1});
+  }));
+  std::filesystem::remove_all(entry);
+  CHECK(makes(4, [&] { REQUIRE(disk.store(key_of("new"), value_of(7)).ok()); }));
+  std::filesystem::remove(entry);
+  CHECK(makes(5, [&] { overwrite(entry, {1, 2, 3}); }));
+  std::filesystem::remove(entry);
+  // The folders vanish meanwhile.
+  for (const char* part : {"/staging", "/locks", "/entries", ""}) {
+    std::filesystem::remove(entry);
+    CHECK(makes(6, [&] { std::filesystem::remove_all(disk.folder() + part); }));
+    const bool kept = std::filesystem::exists(entry);
+    CHECK(makes(7, [] {}) != kept);
+    REQUIRE(DiskCache::open(disk.folder(), int64_t{1} << 30).ok());
+  }
+}
+
 TEST_CASE("a lock goes with the process that held it") {
   const ScratchFolder folder;
   const DiskCache disk = opened(folder / "cache");

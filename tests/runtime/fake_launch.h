@@ -23,8 +23,8 @@ inline KernelImage cubin_image() {
   return image;
 }
 
-inline std::unique_ptr<Kernel> prepared(KernelImage image) {
-  auto kernel = prepare(std::make_shared<KernelImage>(std::move(image)), 0);
+inline std::unique_ptr<Kernel> prepared(KernelImage image, int ordinal = 0) {
+  auto kernel = prepare(std::make_shared<KernelImage>(std::move(image)), ordinal);
   INFO(kernel.status().message());
   REQUIRE(kernel.ok());
   return std::move(*kernel);
@@ -39,7 +39,7 @@ inline const Device& device(int ordinal = 0) {
 
 /// The sample's arguments, in the fake device's memory.
 struct Tensors {
-  explicit Tensors(int64_t m = 300, int64_t f = 512, int64_t k = 64) {
+  explicit Tensors(int64_t m = 300, int64_t f = 512, int64_t k = 64, int on = 0) : ordinal(on) {
     add(DType::BF16, {m, k});
     add(DType::BF16, {2 * f, k});
     add(DType::F32, {m});
@@ -47,7 +47,7 @@ struct Tensors {
     add(DType::BF16, {m, f});
   }
   void add(DType dtype, Sizes shape) {
-    auto tensor = DeviceTensor::create(device(), dtype, shape);
+    auto tensor = DeviceTensor::create(device(ordinal), dtype, shape);
     REQUIRE(tensor.ok());
     arguments.push_back(tensor->view);
     memory.push_back(std::move(*tensor));
@@ -55,6 +55,7 @@ struct Tensors {
   TensorView& view(size_t i) { return std::get<TensorView>(arguments[i]); }
   std::vector<Argument> arguments;
   std::vector<DeviceTensor> memory;
+  int ordinal;
 };
 
 /// Of a launch's parameters.

@@ -25,7 +25,9 @@ Function real(const char* name) {
 /// What is to happen to the call that begins now.
 FileFault next() {
   if (armed.load() == FileFault::None) return FileFault::None;
-  const FileFault fault = calls++ == at.load() ? armed.load() : FileFault::None;
+  const int call = calls++;
+  if (armed.load() == FileFault::Lose && call >= at.load()) return FileFault::Lose;
+  const FileFault fault = call == at.load() ? armed.load() : FileFault::None;
   if (fault == FileFault::Kill) raise(SIGKILL);
   return fault;
 }
@@ -64,7 +66,12 @@ int fsync(int file) {
   return faulty([&] { return real<int (*)(int)>("fsync")(file); });
 }
 int rename(const char* from, const char* to) noexcept {
-  return faulty([&] { return real<int (*)(const char*, const char*)>("rename")(from, to); });
+  const auto call = real<int (*)(const char*, const char*)>("rename");
+  if (armed.load() != FileFault::Lose) return faulty([&] { return call(from, to); });
+  const bool lost = next() == FileFault::Lose;
+  const int result = call(from, to);
+  if (lost && result == 0) real<int (*)(const char*)>("unlink")(to);
+  return result;
 }
 int unlink(const char* path) noexcept {
   return faulty([&] { return real<int (*)(const char*)>("unlink")(path); });

@@ -8,6 +8,7 @@ enum class FileFault {
   Kill,         ///< SIGKILL before the call
   KillHalfway,  ///< SIGKILL after half of a write, or after another call
   Fail,         ///< no space left
+  Lose,         ///< from there on, a rename succeeds and its file is not to be seen: what a network file system may do
 };
 /// At the call number `call`, from 0 and from now on.
 void arm_file_fault(FileFault fault, int call);

@@ -156,27 +156,6 @@ TEST_CASE("addresses must be memory of the kernel's device") {
   CHECK(fake_cuda::snapshot().launches.empty());
 }
 
-TEST_CASE("preparing refuses the wrong architecture, device and size") {
-  fake_cuda::reset();
-  const auto image = std::make_shared<KernelImage>(cubin_image());
-  CHECK(prepare(image, 1).status().message() ==
-        "the code is for sm_90a, but CUDA device 1 (Fake A100) is sm_80; compile the kernel for that");
-  CHECK(prepare(image, 2).status().code() == Code::NotFound);
-  CHECK(prepare(image, kHostDevice).status().code() == Code::Unsupported);
-  CHECK(prepare(image, 0, {{"T", 8}}).status().message() == "kernel 'gate_up' has no dimension 'T'");
-  CHECK(prepare(image, 0, {{"M", -8}}).status().message() == "kernel 'gate_up' can't have dimension M = -8");
-  KernelImage big = *image;
-  big.shared_bytes = 300 * 1024;
-  CHECK(prepare(std::make_shared<KernelImage>(big), 0).status().message().find("bytes of shared memory") !=
-        std::string::npos);
-  CHECK(device(0).runs("sm_90").ok());
-  CHECK_FALSE(device(0).runs("sm_80").ok());
-  CHECK_FALSE(device(0).runs("sm_100a").ok());
-  CHECK(device(1).runs("sm_80").ok());
-  CHECK_FALSE(device(1).runs("sm_86").ok());
-  CHECK_FALSE(device(1).runs("nonsense").ok());
-}
-
 TEST_CASE("a driver's failure names the call, and nothing is left behind") {
   fake_cuda::reset();
   const auto image = std::make_shared<KernelImage>(cubin_image());
@@ -185,8 +164,16 @@ TEST_CASE("a driver's failure names the call, and nothing is left behind") {
         "kernel 'gate_up': cuModuleLoadDataEx failed: a fake error (CUDA_ERROR_FAKE, 218):\n"
         "ptxas fatal: a fake reason");
   fake_cuda::fail_next("cuModuleLoadDataEx", kCuUnsupportedPtx);
-  CHECK(prepare(image, 0).status().message().find("this driver, of CUDA 13.0, is too old for the code") !=
+  CHECK(prepare(image, 0).status().message().find(
+            "this driver, of CUDA 13.0, is too old for the code, which is PTX 8.0: update it, or install ptxas") !=
         std::string::npos);
+  KernelImage machine_code = *image;
+  machine_code.code[0] = 0x7f;
+  std::copy_n("ELF", 3, machine_code.code.begin() + 1);
+  fake_cuda::fail_next("cuModuleLoadDataEx", kCuUnsupportedPtx);
+  CHECK(
+      prepare(std::make_shared<KernelImage>(machine_code), 0).status().message().find("too old for the code: update") !=
+      std::string::npos);
   const auto kernel = prepared(*image);
   Tensors tensors;
   const size_t before = fake_cuda::snapshot().memory.size();

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <new>
 #include <system_error>
 
 #include "dsl/suggest.h"
+#include "runtime/options.h"
 #include "tools/codac/command.h"
 #include "tools/codac/compile_options.h"
 
@@ -46,6 +48,8 @@ int run(int argc, char** argv) {
 }
 
 int run_or_explain(int argc, char** argv) {
+  // Else the driver, where it assembles, would still find what it did before.
+  if (option(Option::Cache) == "off") ::setenv("CUDA_CACHE_DISABLE", "1", 0);
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -17,11 +17,19 @@ using namespace coda;
 namespace {
 
 constexpr int kCaptureUnsupported = 900, kInvalidContext = 201, kInvalidDevice = 101, kNotFound = 500;
+constexpr int kInvalidHandle = 400;
 constexpr int kInvalidPtx = 218, kLaunchFailed = 719;
 constexpr size_t kLeastLog = 512;  ///< bytes of a log that a caller gives at least
 
 struct Graph {
   std::vector<fake_cuda::Launch> launches;
+};
+
+/// A function of a module that this driver doesn't run: as a real one, it belongs to the context it was loaded in.
+struct Function {
+  std::string name;
+  int device = 0;
+  auto operator<=>(const Function&) const = default;
 };
 
 std::mutex mutex;
@@ -375,10 +383,10 @@ CuResult cuModuleGetFunction(CuFunction* function, CuModule module, const char* 
     *function = machine->function(module, name);
     return *function ? kCuSuccess : kNotFound;
   }
-  static std::set<std::string> names;
+  static std::set<Function> functions;
   const std::lock_guard lock(mutex);
   if (!*name) return kNotFound;
-  *function = reinterpret_cast<CuFunction>(const_cast<std::string*>(&*names.insert(name).first));
+  *function = reinterpret_cast<CuFunction>(const_cast<Function*>(&*functions.insert({name, current_device()}).first));
   return kCuSuccess;
 }
 CuResult cuFuncGetAttribute(int* value, int attribute, CuFunction) {
@@ -394,7 +402,12 @@ CuResult cuFuncSetAttribute(CuFunction, int attribute, int value) {
 namespace {
 
 CuResult launched(fake_cuda::Launch launch, void** arguments) {
-  if (!machine) launch.entry = *reinterpret_cast<std::string*>(launch.function);
+  if (!machine) {
+    const Function& function = *reinterpret_cast<const Function*>(launch.function);
+    if (function.device != current_device()) return kInvalidHandle;
+    launch.entry = function.name;
+    launch.device = function.device;
+  }
   for (size_t i = 0; const size_t bytes : machine ? machine->parameter_bytes(launch.function) : state.parameter_bytes) {
     const size_t at = launch.parameters.size();
     launch.parameters.resize(at + bytes / 8);
@@ -417,7 +430,7 @@ CuResult cuLaunchKernel(CuFunction function, unsigned gx, unsigned gy, unsigned 
   ENTER();
   NEED_CONTEXT();
   if (gx == 0 || bx == 0 || gy * gz * by * bz != 1 || !arguments || extra) return kCuInvalidValue;
-  return launched({"", function, gx, bx, shared, stream, false, {}}, arguments);
+  return launched({"", function, gx, bx, shared, stream, 0, false, {}}, arguments);
 }
 #ifndef FAKE_CUDA_BEFORE_11_8
 CuResult cuLaunchKernelEx(const CuLaunchConfig* config, CuFunction function, void** arguments, void** extra) {
@@ -432,7 +445,7 @@ CuResult cuLaunchKernelEx(const CuLaunchConfig* config, CuFunction function, voi
     if (c.attributes[i].id != kCuLaunchProgrammatic) return kCuInvalidValue;
     dependent = c.attributes[i].value.programmatic_stream_serialization == 1;
   }
-  return launched({"", function, c.grid_x, c.block_x, c.shared_bytes, c.stream, dependent, {}}, arguments);
+  return launched({"", function, c.grid_x, c.block_x, c.shared_bytes, c.stream, 0, dependent, {}}, arguments);
 }
 #endif
 CuResult cuTensorMapEncodeTiled(CuTensorMap* map, int type, uint32_t rank, void* address, const uint64_t* extents,

@@ -18,6 +18,7 @@ struct Launch {
   coda::CuFunction function = nullptr;
   unsigned grid = 0, threads = 0, shared = 0;
   coda::CuStream stream = nullptr;
+  int device = 0;
   bool dependent = false;            ///< it may begin before the launch in front of it has ended
   std::vector<uint64_t> parameters;  ///< as 64-bit words; a tensor map is 16 of them
 };
