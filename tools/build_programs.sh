@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Compiles every program of tools/gpu_cases.txt for sm_90a ahead of time: tools/build_programs.sh DIST. A machine with a
 # GPU then needs neither a compiler nor an assembler. PART: cases (what gpu_check.sh quick, short and full use), gate or
-# models (its modes of those names); else all of them. A program that can't be built is said and left out.
+# models (its modes of those names), or runtime; else all of them. A program that can't be built is said and left out.
 set -uo pipefail
 folder=${1:?usage: tools/build_programs.sh DIST [PART]}
-part=${2:-all}  # cases, gate, models or all
+part=${2:-all}  # cases, gate, models, runtime or all
 tools=$(cd "$(dirname "$0")" && pwd)
 . "$tools/cases.sh"
 mkdir -p "$folder/programs"
@@ -58,6 +58,27 @@ if wants models; then  # tools/bench_models.py
   build_one gpt2_grad.T8192 ../tools/bench_models.coda gpt2_grad 0 --dim T=8192 --dim D=1600 --dim A=1600 --dim F=6400 \
     --dim N=4800
   build_one loss_grad.T8192 ../tools/bench_models.coda loss_grad 0 --dim T=8192 --dim D=4096 --dim V=128256
+fi
+# Programs as PTX, with a cache that has their machine code: as if they had been run before. The machine with the GPU
+# needs no assembler for that, but something that says what the assembler said here.
+build_ptx() {
+  local name=$1 file=$2 kernel=$3 index=$4
+  shift 4
+  [ "$index" = 0 ] || return 0
+  case $name in plain | bias_gelu | gate_up | residual | qkv | linear_ce | mlp_block | llama_block) ;; *) return 0 ;; esac
+  CODA_PTXAS=driver "$folder/bin/codac" build "$tools/../examples/$file" "$kernel" --arch sm_90a "$@" \
+    -o "$folder/programs/$name.ptx.bin" </dev/null || echo "not built: $name as PTX" >&2
+}
+if wants runtime; then
+  each_case build_ptx
+  null=$(find "$tools/../build/release" -name libcoda_null_cuda.so | head -n 1)
+  rm -rf "$folder/runtime_cache" && mkdir -p "$folder/runtime_cache"
+  CODA_CUDA_DRIVER_PATH=$null CODA_CACHE=on CODA_CACHE_DIR=$(realpath "$folder")/runtime_cache/cache "$folder/bin/bench_runtime" \
+    warm "$folder"/programs/*.ptx.bin >/dev/null
+  case $? in 0 | 3) ;; *) echo "not all of runtime_cache was made" >&2 ;; esac  # 3: slow, which is no matter here
+  printf '#!/bin/sh\n[ "$1" = --version ] || { echo "this code is not in the cache"; exit 1; }\ncat <<"END"\n%s\nEND\n' \
+    "$("${CODA_PTXAS:-$(PATH=$PATH:/usr/local/cuda/bin command -v ptxas)}" --version 2>&1)" >"$folder/runtime_cache/ptxas"
+  chmod +x "$folder/runtime_cache/ptxas"
 fi
 wants cases || exit 0
 each_case build_one

@@ -11,6 +11,7 @@
 #                             last round shared; 3 minutes
 #   gpu_check.sh overlap      forward of the Llama block at 1 to 8192 rows with and without dependent launches; 3 minutes
 #   gpu_check.sh backward     each kernel of llama_grad, backward of the loss, AdamW in the weight gradient; 4 minutes
+#   gpu_check.sh runtime      loading what the cache has, and launches over bare ones, against what they may take; a minute
 #   gpu_check.sh models       blocks of other sizes, forward and backward, and other models' backward; 8 minutes
 #   gpu_check.sh full [PART]  part 1: tests and programs, twice; part 2: benchmark hot; part 3: benchmark cool; each part
 #                             under 9 minutes; without PART all of them
@@ -20,7 +21,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ -d "$here/bin" ] || here=$here/../dist
 cd "$here" || exit 2
 mode=${1:-quick} part=${2:-all}
-case $mode/$part in gate/* | tiles/all | overlap/all | backward/all | models/all | quick/all | short/all | examples/all | full/all | full/[123]) ;; *) sed -n 2,19p "$0" >&2; exit 2 ;; esac
+case $mode/$part in gate/* | tiles/all | overlap/all | backward/all | models/all | runtime/all | quick/all | short/all | examples/all | full/all | full/[123]) ;; *) sed -n 2,20p "$0" >&2; exit 2 ;; esac
 export cases_file=$here/gpu_cases.txt examples_file=$here/examples.txt
 . "$here/cases.sh"
 log=${OUT:-$here}/gpu_check.$mode.log
@@ -79,12 +80,14 @@ verify_new() {
   esac
 }
 verify_small() { [ "$4" != 0 ] || verify_one "$@"; }
-# timed NAME SECONDS SCRIPT...: a benchmark whose lines are printed and kept as they come.
-timed() {
+# timed NAME SECONDS SCRIPT...: a benchmark in Python. shown NAME SECONDS COMMAND...: one whose lines are printed and kept
+# as they come.
+timed() { shown "$1" "$2" python3 -u "${@:3}" --dist "$here" --json "${OUT:-$here}/$1.json"; }
+shown() {
   local name=$1 allowed=$2 begin=$SECONDS code
   shift 2
   printf '==== %s: %s\n' "$name" "$*" >>"$log"
-  timeout -k 2 "$allowed" python3 -u "$@" --dist "$here" --json "${OUT:-$here}/$name.json" 2>&1 </dev/null | tee -a "$log"
+  timeout -k 2 "$allowed" "$@" 2>&1 </dev/null | tee -a "$log"
   code=${PIPESTATUS[0]}
   row "$name" "$([ "$code" -eq 0 ] && echo ok || echo "FAIL")" "$(tail -n 1 "$log") [$((SECONDS - begin)) s]"
 }
@@ -129,6 +132,12 @@ elif [ "$mode" = models ]; then
   timed gpt2 60 bench_models.py --rounds 4 --compile default --only gpt2_grad.T8192
   timed forward 120 bench_models.py --rounds 4 --compile default --only llama70b.T4096,llama1b.T16384,llama1b.T16384:dep2,llama8b.T16384
   timed grad 190 bench_models.py --rounds 4 --only llama1b_grad.T16384,llama70b_grad.T4096,llama8b_grad.T16384
+elif [ "$mode" = runtime ]; then
+  # The cache belongs to whoever runs this. Its assembler is what it was made by, and only says so.
+  cache=$(mktemp -d) && cp -r runtime_cache/* "$cache"
+  shown load 60 env CODA_CACHE=on "CODA_CACHE_DIR=$cache/cache" "CODA_PTXAS=$cache/ptxas" bin/bench_runtime warm programs/*.ptx.bin
+  shown launch 60 bin/bench_runtime launch programs/*.ptx.bin
+  rm -rf "$cache"
 elif [ "$mode" = examples ]; then
   each_example verify_one
 else

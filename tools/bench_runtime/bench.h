@@ -37,7 +37,9 @@ inline double quantile(std::vector<double> values, double part) {
   return values[std::min(values.size() - 1, static_cast<size_t>(part * static_cast<double>(values.size())))];
 }
 
-void warm(const std::vector<std::string>& files);
-void launches(const std::vector<std::string>& files);
+// What they may take for each kernel; both say whether nothing took more.
+constexpr double kMostLoadMilliseconds = 2, kMostSteadyMicroseconds = 1.5, kMostFreshMicroseconds = 3;
+bool warm(const std::vector<std::string>& files);
+bool launches(const std::vector<std::string>& files);
 
 }  // namespace bench

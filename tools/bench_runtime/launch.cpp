@@ -3,6 +3,7 @@
 #include "runtime/device.h"
 #include "runtime/kernel.h"
 #include "tools/bench_runtime/bench.h"
+#include "tools/bench_runtime/count.h"
 
 namespace bench {
 
@@ -104,7 +105,26 @@ class BareLaunches {
   std::vector<Step> steps_;
 };
 
-void measure(const std::string& file, const Device& device, const Stream& stream) {
+/// The most that anything took for each of its kernels, and all that was counted.
+struct Worst {
+  double steady = 0, fresh = 0;
+  long allocations = 0, locks = 0;
+};
+
+/// What a call does beyond the bare launches.
+template <class Bare, class Call>
+void count(Worst& worst, Bare bare, Call call) {
+  start_counting();
+  for (int i = 0; i < kInBatch; ++i) bare();
+  const Counts less = stop_counting();
+  start_counting();
+  for (int i = 0; i < kInBatch; ++i) call(i);
+  const Counts more = stop_counting();
+  worst.allocations += more.allocations - less.allocations;
+  worst.locks += more.locks - less.locks;
+}
+
+void measure(const std::string& file, const Device& device, const Stream& stream, Worst& worst) {
   Image image = *must(load_artefact(file)).images.front();
   std::vector<const KernelImage*> kernels;
   if (auto* plan = std::get_if<PlanImage>(&image)) {
@@ -130,6 +150,12 @@ void measure(const std::string& file, const Device& device, const Stream& stream
   const auto steady = time_calls(cu, [&](int) { must(kernel->launch(sets[0], stream.get())); });
   const auto fresh =
       time_calls(cu, [&](int i) { must(kernel->launch(sets[static_cast<size_t>(i % kSets)], stream.get())); });
+  const auto each = static_cast<double>(kernels.size());
+  worst.steady = std::max(worst.steady, (steady.first - raw.first) / each);
+  worst.fresh = std::max(worst.fresh, (fresh.first - raw.first) / each);
+  count(
+      worst, [&] { bare.launch(stream.get()); }, [&](int) { must(kernel->launch(sets[0], stream.get())); });
+  must(cu.cuCtxSynchronize());
   std::printf(
       "%6.2f us bare  +%5.2f steady (90th percentile +%.2f)  +%5.2f fresh addresses (+%.2f)   %s, %zu kernels\n",
       raw.first, steady.first - raw.first, steady.second - raw.first, fresh.first - raw.first, fresh.second - raw.first,
@@ -169,13 +195,20 @@ void driver_calls(const Device& device, const Stream& stream) {
 
 }  // namespace
 
-void launches(const std::vector<std::string>& files) {
+bool launches(const std::vector<std::string>& files) {
   const Device& device = *must(Device::get(0));
   const ContextScope scope(device);
   must(scope.status());
   const Stream stream = must(Stream::create(device));
   driver_calls(device, stream);
-  for (const std::string& file : files) measure(file, device, stream);
+  Worst worst;
+  for (const std::string& file : files) measure(file, device, stream, worst);
+  std::printf(
+      "a kernel's launch takes at most +%.2f us of %.1f, with fresh addresses +%.2f of %.1f; %ld allocations, %ld "
+      "locks\n",
+      worst.steady, kMostSteadyMicroseconds, worst.fresh, kMostFreshMicroseconds, worst.allocations, worst.locks);
+  return worst.steady <= kMostSteadyMicroseconds && worst.fresh <= kMostFreshMicroseconds && worst.allocations <= 0 &&
+         worst.locks <= 0;
 }
 
 }  // namespace bench
