@@ -9,7 +9,7 @@
 
 namespace coda {
 
-const FileKind kArtefactFile = {"codafat\n", 2, "artefact"};
+const FileKind kArtefactFile = {"codafat\n", 3, "artefact"};
 
 namespace {
 

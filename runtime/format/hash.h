@@ -1,5 +1,7 @@
-// A 128-bit FNV-1a hash: checksums of stored bytes (any single changed byte changes it) and names of cache entries
-// (which hold the whole key, so a collision is only a miss). Not for adversaries.
+// A 128-bit hash: checksums of stored bytes (any change within 16 bytes at a multiple of 16 changes it, so any changed
+// byte does) and names of cache entries (which hold the whole key, so a collision is only a miss). Not for adversaries.
+// It takes 16 bytes at a time: what is read from the cache is hashed twice, as the key's PTX and as the entry, before
+// it is loaded.
 #pragma once
 
 #include <array>

@@ -87,7 +87,7 @@ Status corrupt(const std::string& reason) { return corrupt(kKernelFile, reason);
 }  // namespace
 
 // The version rises with every change of visit() above.
-const FileKind kKernelFile = {"CODAIMG\n", 4, "kernel image"};
+const FileKind kKernelFile = {"CODAIMG\n", 5, "kernel image"};
 
 std::vector<uint8_t> to_bytes(const KernelImage& image) {
   Writer fields;

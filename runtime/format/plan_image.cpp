@@ -126,7 +126,7 @@ class Checker {
 }  // namespace
 
 // The version rises with every change of visit() above, and with kKernelFile's.
-const FileKind kPlanFile = {"CODAPLN\n", 2, "plan"};
+const FileKind kPlanFile = {"CODAPLN\n", 3, "plan"};
 
 std::vector<uint8_t> to_bytes(const PlanImage& image) {
   Writer fields;
