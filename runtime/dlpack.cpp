@@ -1,6 +1,7 @@
 #include "runtime/dlpack.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace coda {
 
@@ -51,6 +52,9 @@ Expected<TensorView> from_dlpack(const void* tensor) {
   }
   if (t.strides == nullptr) view.strides = contiguous_strides(view.shape);
   if (t.data == nullptr && t.byte_offset != 0) return refused("it has an offset, but no memory");
+  if (t.byte_offset > UINTPTR_MAX - reinterpret_cast<uintptr_t>(t.data)) {
+    return refused("its offset of " + std::to_string(t.byte_offset) + " bytes leaves the address space");
+  }
   view.data = static_cast<uint8_t*>(t.data) + t.byte_offset;
   return view;
 }

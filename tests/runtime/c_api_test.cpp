@@ -102,6 +102,20 @@ TEST_CASE("the C interface loads, describes, prepares and launches") {
   const int64_t strides[] = {1, 300};
   arguments[0].strides = strides;
   CHECK(fails(arguments, 4).find("stride of its last axis is 300") != std::string::npos);
+  arguments[0] = x.argument;
+  arguments[0].data = nullptr;
+  CHECK(fails(arguments, 4) == "argument 'x': its address is null, though it has elements");
+  arguments[0].data = static_cast<char*>(x.argument.data) + 1;
+  CHECK(fails(arguments, 4) == "argument 'x': its address is not a multiple of the 2 bytes of bf16");
+  alignas(16) static char host[1 << 16];
+  arguments[0].data = host;
+  CHECK(fails(arguments, 4).find("'x': its address is not device memory") != std::string::npos);
+  arguments[0] = x.argument;
+  for (const int64_t size : {INT64_MAX, INT64_MIN, int64_t{-1}, int64_t{1} << 62}) {
+    const int64_t shape[] = {size, 64};
+    arguments[0].shape = shape;
+    CHECK(fails(arguments, 4).find("address space") != std::string::npos);
+  }
   CHECK(fails(nullptr, 4) == "a pointer is null");
   coda_kernel_free(kernel);
 }

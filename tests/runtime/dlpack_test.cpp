@@ -93,6 +93,9 @@ TEST_CASE("what a DLPack tensor has that coda has not is named") {
   CHECK(with([](DLTensor& t) { t.dtype.bits = 64; }).find("code 2 with 64 bits") != std::string::npos);
   CHECK(with([](DLTensor& t) { t.dtype.code = 5; }).find("code 5 with 32 bits") != std::string::npos);
   CHECK(with([](DLTensor& t) { t.data = nullptr, t.byte_offset = 4; }).find("no memory") != std::string::npos);
+  for (const uint64_t far : {UINT64_MAX, UINT64_MAX - reinterpret_cast<uintptr_t>(memory) + 1}) {
+    CHECK(with([&](DLTensor& t) { t.byte_offset = far; }).find("leaves the address space") != std::string::npos);
+  }
   int64_t negative[] = {2, -2};
   CHECK(with([&](DLTensor& t) { t.shape = negative; }).find("axis 1 has -2 elements") != std::string::npos);
 }

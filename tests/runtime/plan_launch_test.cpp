@@ -136,6 +136,32 @@ TEST_CASE("sizes that one of a plan's kernels can't count are refused before the
   CHECK(fake_cuda::snapshot().launches.empty());
 }
 
+TEST_CASE("what a plan keeps between its kernels is refused where it exceeds the address space") {
+  fake_cuda::reset();
+  const auto kernel = prepared(testing::sample_plan(2));
+  Chain chain(300, {64, 128, 72});
+  // Every argument could be that large; what the first kernel writes could not, be it counted in 64 bits or not.
+  const auto refused = [&](int64_t size, const std::string& text) {
+    auto arguments = chain.arguments;
+    const auto view = [&](size_t i) -> TensorView& { return std::get<TensorView>(arguments[i]); };
+    view(0).shape[0] = view(3).shape[0] = view(5).shape[0] = size;
+    view(1).shape[0] = 2 * size;
+    view(2).shape[1] = size;
+    for (const size_t i : {0u, 1u, 2u, 3u, 5u}) {
+      view(i).strides = contiguous_strides(view(i).shape);
+      view(i).data = reinterpret_cast<void*>((i + 1) << 56);
+    }
+    for (const Status& status : {kernel->launch(arguments, nullptr), kernel->workspace_bytes(arguments).status(),
+                                 record(*kernel, arguments).status()}) {
+      CHECK(status.code() == Code::InvalidArgument);
+      CHECK(status.message().find(text) != std::string::npos);
+    }
+  };
+  refused(int64_t{1} << 30, "of shape [1073741824, 1073741824] exceeds the address space");
+  refused(int64_t{1} << 34, "of shape [17179869184, 17179869184] exceeds the address space");
+  CHECK(fake_cuda::snapshot().launches.empty());
+}
+
 TEST_CASE("a steady launch of a plan does not allocate or lock, with fresh addresses and shapes too") {
   fake_cuda::reset();
   const auto kernel = prepared(testing::sample_plan(4));
