@@ -14,7 +14,7 @@
 namespace coda {
 namespace {
 
-/// Each region has code of its own, and what all of them read ahead lives at once.
+/// What the codes of regions read ahead lives at once, and so do the addresses of regions that share a code.
 constexpr size_t kManyRegions = 3;
 
 void describe(const EpilogueProgram& epilogue, const Sm90Plan& plan, KernelImage& image) {
@@ -59,11 +59,11 @@ std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm
   image.name = epilogue.program.name;
   image.entry = epilogue.program.name;
   Sm90Plan plan;
-  plan.sparing = options.sparing || epilogue.regions.size() >= kManyRegions;
   plan.landed = options.landed;
   plan.approximate = options.approximate;
   plan.constant = options.constant;
   std::string failure = make_sm90_plan(epilogue, *schedule, plan, image);
+  plan.sparing = options.sparing || epilogue.regions.size() >= kManyRegions;
   NvptxBuilder builder;
   if (failure.empty()) {
     describe(epilogue, plan, image);

@@ -2,10 +2,13 @@
 // used (they lie in the constant bank). Owns the order of KernelImage::words.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/codegen/nvptx_builder.h"
+#include "compiler/codegen/sm90_twins.h"
 #include "runtime/format/kernel_image.h"
 
 namespace coda {
@@ -26,12 +29,25 @@ class Sm90Arguments {
   uint64_t condition_bit(const ConditionSpec& condition);
   Val conditions_hold(uint64_t bits);
 
+  /// A region that uses the code which is emitted now, where `here` (I1) holds: it gets its own of what is asked for.
+  struct Twin {
+    Val here;
+    const Sm90Likeness* likeness;
+  };
+  /// From now on, from where the builder stands; `twins` may be none.
+  void serve(std::vector<Twin> twins);
+
  private:
-  Val word(WordSpec spec);
-  Val bit(WordSpec spec, int index);
+  Val word(const WordSpec& spec);
+  Val word_of(const WordSpec& spec);  ///< whatever region it is
+  Val mask(uint64_t bits);            ///< of conditions, I64
+  Val bit(WordSpec spec, Val mask);
 
   NvptxBuilder& b_;
   KernelImage& image_;
+  std::vector<Twin> twins_;
+  std::optional<NvptxBuilder::Place> served_from_;
+  std::map<int64_t, Val> chosen_;  // words that twins have their own of
 };
 
 /// Bytes to an element of a matrix in the layout mx128x4; all are I64, `pitch` the stride of its first axis.

@@ -27,4 +27,23 @@ std::vector<Val> Sm90Context::for_region(Val region, std::span<const Ty> types,
   return joined;
 }
 
+void Sm90Context::for_code(Val region, const std::function<void(int)>& body) {
+  const auto& likeness = plan.likeness;
+  if (plan.codes() == 1) return body(0);
+  std::vector<Block> blocks;
+  for (size_t r = 0; r < likeness.size(); ++r) {
+    const auto leader = static_cast<size_t>(likeness[r].leader);
+    blocks.push_back(leader == r ? b.block("region" + std::to_string(r)) : blocks[leader]);
+  }
+  Block join = b.block("regions.end");
+  b.switch_on(region, blocks.back(), std::span<const Block>(blocks).first(blocks.size() - 1));
+  for (size_t r = 0; r < likeness.size(); ++r) {
+    if (static_cast<size_t>(likeness[r].leader) != r) continue;
+    b.enter(blocks[r]);
+    body(static_cast<int>(r));
+    b.jump(join);
+  }
+  b.enter(join);
+}
+
 }  // namespace coda

@@ -44,6 +44,8 @@ struct Sm90Context {
 
   /// Runs `body(r)` where the region is r, and joins what it returns.
   std::vector<Val> for_region(Val region, std::span<const Ty> types, const std::function<std::vector<Val>(int)>& body);
+  /// Runs `body(r)` where the region is r or uses its code.
+  void for_code(Val region, const std::function<void(int)>& body);
 };
 
 }  // namespace coda

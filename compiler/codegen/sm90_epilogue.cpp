@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kRoomForVersions = 128;  // accumulators
 /// Where more ways part, ptxas brings what some of them begin with in front of their waits.
-constexpr size_t kMostRegionsInFlight = 3;
+constexpr size_t kMostCodesInFlight = 3;
 
 /// Walks one region's slices.
 class SliceWalk {
@@ -93,13 +93,20 @@ class SliceWalk {
 
 void Sm90Epilogue::emit(const Sm90Tile& tile, const Sm90Mainloop::Flight& flight) {
   Sm90Mainloop::Flight arriving = flight;
-  if (c_.plan.landed || c_.epilogue.regions.size() > kMostRegionsInFlight) {
+  if (c_.plan.landed || c_.plan.codes() > kMostCodesInFlight) {
     arriving.accumulators = mainloop_.land(flight);
     arriving.landed = true;
   }
-  c_.for_region(tile.region, {}, [&](int r) {
+  c_.for_code(tile.region, [&](int r) {
+    std::vector<Sm90Arguments::Twin> twins;
+    for (size_t twin = static_cast<size_t>(r) + 1; twin < c_.plan.likeness.size(); ++twin) {
+      const Sm90Likeness& likeness = c_.plan.likeness[twin];
+      if (likeness.leader == r)
+        twins.push_back({c_.b.test(IntTest::Eq, tile.region, static_cast<int64_t>(twin)), &likeness});
+    }
+    c_.arguments.serve(std::move(twins));
     emit_region(r, tile, arriving);
-    return std::vector<Val>{};
+    c_.arguments.serve({});
   });
   finish_.emit(tile);
 }

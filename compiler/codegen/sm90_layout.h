@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "compiler/codegen/sm90_schedule.h"
+#include "compiler/codegen/sm90_twins.h"
 
 namespace coda {
 
@@ -53,10 +54,17 @@ struct Sm90Plan {
   bool a_depth_major = true, b_depth_major = true;  ///< depth is the contiguous axis of the operand
   int a_map = 0;
   std::vector<Sm90RegionPlan> regions;
+  std::vector<Sm90Likeness> likeness;  ///< of each region: whose code it uses
   std::vector<Sm90TermPlan> earlier;  ///< of the program's earlier terms; the last one's is what is above
   DType a_type = DType::BF16, b_type = DType::BF16;  ///< of one size
 
   Sm90TermPlan term(size_t index) const;
+  /// How many regions have code of their own.
+  size_t codes() const {
+    size_t count = 0;
+    for (size_t r = 0; r < likeness.size(); ++r) count += likeness[r].leader == static_cast<int>(r) ? 1 : 0;
+    return count;
+  }
   bool is_constant(int param) const {
     return static_cast<size_t>(param) < constant.size() && constant[static_cast<size_t>(param)];
   }

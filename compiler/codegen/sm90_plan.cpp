@@ -159,6 +159,7 @@ std::string make_sm90_plan(const EpilogueProgram& epilogue, const Sm90Schedule& 
   if (image.tensor_maps.size() > kMostMaps) {
     return std::to_string(image.tensor_maps.size()) + " pieces of operands, more than " + std::to_string(kMostMaps);
   }
+  plan.likeness = find_sm90_twins(epilogue, plan);
   return "";
 }
 

@@ -232,24 +232,39 @@ std::optional<int64_t> Dim::evaluate(const Bindings& bindings) const {
   return sum / denominator();
 }
 
-Dim Dim::substitute(const Bindings& bindings) const {
+/// `replacement` gives the Dim for a symbol's name, or nothing to keep it.
+template <class Replacement>
+Dim Dim::replaced(const Replacement& replacement) const {
   Dim sum;
   for (const auto& [monomial, c] : terms()) {
     Dim product(c);
     for (const auto& atom : monomial) {
       if (atom.quotient) {
         const auto quotient =
-            atom.quotient->first.substitute(bindings).divided_by(atom.quotient->second.substitute(bindings));
+            atom.quotient->first.replaced(replacement).divided_by(atom.quotient->second.replaced(replacement));
         product = product * quotient.value_or(from_atom(atom));
-      } else if (const auto it = bindings.find(atom.name); it != bindings.end()) {
-        product = product * Dim(it->second);
       } else {
-        product = product * from_atom(atom);
+        const std::optional<Dim> other = replacement(atom.name);
+        product = product * (other ? *other : from_atom(atom));
       }
     }
     sum = sum + product;
   }
   return sum.divided_by(Dim(denominator())).value();
+}
+
+Dim Dim::substitute(const Bindings& bindings) const {
+  return replaced([&](const std::string& name) -> std::optional<Dim> {
+    const auto it = bindings.find(name);
+    return it == bindings.end() ? std::nullopt : std::optional<Dim>(it->second);
+  });
+}
+
+Dim Dim::renamed(const std::map<std::string, std::string>& symbols) const {
+  return replaced([&](const std::string& name) -> std::optional<Dim> {
+    const auto it = symbols.find(name);
+    return it == symbols.end() ? std::nullopt : std::optional<Dim>(Dim::symbol(it->second));
+  });
 }
 
 std::optional<std::pair<Dim, Dim>> Dim::linear_in(const std::string& name) const {

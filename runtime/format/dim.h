@@ -52,6 +52,8 @@ class Dim {
   std::optional<int64_t> evaluate(const Bindings& bindings) const;
   /// Replaces the bound symbols by their values.
   Dim substitute(const Bindings& bindings) const;
+  /// Each of these symbols called otherwise, all at once.
+  Dim renamed(const std::map<std::string, std::string>& symbols) const;
   /// If this is `a*name + b` with neither a nor b mentioning `name`: (a, b).
   std::optional<std::pair<Dim, Dim>> linear_in(const std::string& name) const;
 
@@ -76,6 +78,8 @@ class Dim {
     void normalise();
   };
   static Dim of(Value value);
+  template <class Replacement>
+  Dim replaced(const Replacement& replacement) const;
   static Dim from_atom(Atom atom);
   const std::map<Monomial, int64_t>& terms() const;
 

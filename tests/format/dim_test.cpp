@@ -89,6 +89,7 @@ TEST_CASE("substitution binds what it is given and cancels again") {
   const Dim Hq = sym("Hq"), Dh = sym("Dh"), N = sym("N"), G = sym("G");
   const Dim total = Hq * Dh + Dim(2) * Dh;
   CHECK(total.substitute({{"Dh", 128}}).text() == "128*Hq + 256");
+  CHECK(total.renamed({{"Hq", "Dh"}, {"Dh", "Hq"}}).text() == "Dh*Hq + 2*Hq");
   CHECK(total.substitute({{"Hq", 4}}).text() == "6*Dh");
   CHECK(total.substitute({{"Hq", 4}, {"Dh", 2}}).constant() == 12);
   CHECK(total.substitute({}) == total);

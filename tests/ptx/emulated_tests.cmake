@@ -9,6 +9,7 @@ add_test(NAME emulated_device COMMAND test_device)
 set_tests_properties(emulated_device PROPERTIES ENVIRONMENT
   "CODA_CUDA_DRIVER_PATH=$<TARGET_FILE:coda_emulated_cuda>;CODA_PTXAS=driver")
 coda_emulated_test(blocks "reductions of blocks of columns")
+coda_emulated_test(twins "regions that share one code")
 if(CODA_LONG_EMULATION)
   coda_emulated_test(examples "examples")
   coda_emulated_test(rowwise "kernels without a product")
