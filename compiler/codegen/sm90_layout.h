@@ -55,7 +55,7 @@ struct Sm90Plan {
   int a_map = 0;
   std::vector<Sm90RegionPlan> regions;
   std::vector<Sm90Likeness> likeness;  ///< of each region: whose code it uses
-  std::vector<Sm90TermPlan> earlier;  ///< of the program's earlier terms; the last one's is what is above
+  std::vector<Sm90TermPlan> earlier;   ///< of the program's earlier terms; the last one's is what is above
   DType a_type = DType::BF16, b_type = DType::BF16;  ///< of one size
 
   Sm90TermPlan term(size_t index) const;
