@@ -100,9 +100,14 @@ std::pair<Coord, Coord> EpilogueEvaluator::divide(const Coord& coordinate, const
   if (const auto it = divided_.find(key); it != divided_.end()) return it->second;
   const Val value = value_of(coordinate), by = value_of(Coord::of(divisor));
   const Val quotient = emitter_.int_floordiv(value, by);
-  const Val rest = emitter_.int_sub(value, emitter_.int_mul(quotient, by));
-  const std::pair<Coord, Coord> result{bind(quotient, {.name = "quotient"}),
-                                       bind(rest, {.name = "rest", .bound = divisor})};
+  std::pair<Coord, Coord> result{bind(quotient, {.name = "quotient"}), {}};
+  if (const auto known = divisor.constant()) {  // so that what puts the digits together again is the coordinate
+    result.second = coordinate - result.first * *known;
+    space_.assume(result.second, divisor);
+  } else {
+    const Val rest = emitter_.int_sub(value, emitter_.int_mul(quotient, by));
+    result.second = bind(rest, {.name = "rest", .bound = divisor});
+  }
   divided_[key] = result;
   return result;
 }
@@ -134,9 +139,12 @@ Answer EpilogueEvaluator::digits(const Coord& coordinate, std::span<const Digit>
     if (found != Answer::Yes && answer != Answer::No) answer = found;
     return found != Answer::No;
   };
+  std::optional<Dim> below;  // rest is, after a division
   for (const Digit& digit : wanted) {
     std::pair<Coord, Coord> parts{rest, Coord(0)};
     if (digit.stride.constant() != 1) parts = divide(rest, digit.stride);
+    if (below && digit.extent * digit.stride == *below) space_.assume(parts.first, digit.extent);
+    below = digit.stride;
     if (!demand(parts.first, digit.extent)) return Answer::No;
     out.push_back(parts.first);
     rest = parts.second;

@@ -6,6 +6,7 @@
 #include "compiler/epilogue/describe.h"
 #include "compiler/ir/remake.h"
 #include "compiler/ir/storage_type.h"
+#include "compiler/plan/memory_order.h"
 
 namespace coda {
 
@@ -77,7 +78,7 @@ class Emission {
       const size_t before = open.size();
       std::erase_if(open, [&](const HostKernel* kernel) {
         for (const NodeId side : kernel->operands) {
-          const auto it = operand_types_.find(side);
+          const auto it = operand_types_.find(hosting_.kept_as(side));
           if (it == operand_types_.end() || info(it->second[0]).bits < 16) continue;
           settle(*kernel, it->second[0], it->second[0]);
           return true;
@@ -95,7 +96,7 @@ class Emission {
   void add_operand(const HostKernel& kernel, NodeId side, DType type) {
     sides_[{kernel.accumulator, side}] = type;
     if (hosting_.is_source(side)) return;
-    auto& types = operand_types_[side];
+    auto& types = operand_types_[hosting_.kept_as(side)];
     if (std::find(types.begin(), types.end(), type) == types.end()) types.push_back(type);
   }
 
@@ -113,7 +114,10 @@ class Emission {
     PlanTensor tensor;
     tensor.name = tensor_name(id);
     tensor.dtype = dtype;
-    tensor.dims = memory_order(id);
+    tensor.dims = memory_order(algebra_, block_, hosting_, id, [&](NodeId below) {
+      const auto it = tensors_.find(below);
+      return it == tensors_.end() ? nullptr : &plan_.tensors[static_cast<size_t>(it->second)].dims;
+    });
     plan_.tensors.push_back(tensor);
     return static_cast<int>(plan_.tensors.size()) - 1;
   }
@@ -138,7 +142,8 @@ class Emission {
     const auto read_as = [&](DType type) { return std::find(types.begin(), types.end(), type) != types.end(); };
     const bool as_written = written && info(*written).bits >= 8 && !hosting_.elastic.contains(id);
     if (as_written && (types.empty() || read_as(*written))) return *written;
-    if (!algebra_.wide(id) || by_distance_.contains(id)) return DType::F32;
+    const bool statistic = types.empty() && hosting_.is_statistic(id);
+    if (!algebra_.wide(id) || by_distance_.contains(id) || statistic) return DType::F32;
     return types.empty() || read_as(storage_) ? storage_ : types[0];
   }
 
@@ -160,93 +165,6 @@ class Emission {
       const int tensor = operand_tensor(id, type);
       if (!written_.contains(tensor)) write(b, id, tensor);
     }
-  }
-
-  /// Where dimensions lie in the tensors that `id` is made of, each as it is in memory.
-  std::map<std::string, size_t> places_in_memory(NodeId id) {
-    std::map<std::string, size_t> place;
-    std::set<NodeId> seen;
-    std::vector<NodeId> open = {id};
-    while (!open.empty()) {
-      const NodeId below = open.back();
-      open.pop_back();
-      if (!seen.insert(below).second) continue;
-      const Node& node = graph_[below];
-      const auto stored = tensors_.find(below);
-      const bool is_input = node.kind == NodeKind::Input;
-      if (below != id && (is_input || stored != tensors_.end())) {
-        const auto& dims = is_input ? block_.params[static_cast<size_t>(node.param)].dims
-                                    : plan_.tensors[static_cast<size_t>(stored->second)].dims;
-        for (size_t i = 0; i < dims.size() && dims.size() > 1; ++i) place.emplace(dims[i].name, i);
-        continue;  // what that was made of lies elsewhere
-      }
-      open.insert(open.end(), node.args.rbegin(), node.args.rend());
-    }
-    return place;
-  }
-
-  /// Of the product whose epilogue makes `id`, or of the pass that does; empty if there is nothing to tell them by.
-  std::vector<NamedDim> rows_of_maker(NodeId id) const {
-    const auto home = hosting_.home.find(id);
-    if (home == hosting_.home.end() || home->second < 0) return {};
-    const HostKernel& kernel = hosting_.kernels[static_cast<size_t>(home->second)];
-    if (!kernel.operands.empty()) {
-      return intersection(graph_[kernel.operands[0]].dims, graph_[kernel.accumulator].dims);
-    }
-    std::vector<NamedDim> rows;
-    for (const NamedDim& dim : kernel.space) {
-      if (!kernel.columns.empty() && !meet({dim}, kernel.columns)) rows.push_back(dim);
-    }
-    return rows;
-  }
-
-  /// A parameter with the same dimensions lends its order; else rows come first, the depth of the first product that
-  /// reads it and inner digits last. Names decide nothing.
-  std::vector<NamedDim> memory_order(NodeId id) {
-    const auto& wanted = graph_[id].dims;
-    for (const NodeId below : topological(graph_, {id})) {
-      const Node& node = graph_[below];
-      if (node.kind != NodeKind::Input) continue;
-      std::vector<NamedDim> dims = block_.params[static_cast<size_t>(node.param)].dims;
-      std::vector<NamedDim> sorted = dims;
-      std::sort(sorted.begin(), sorted.end());
-      if (sorted == wanted) return dims;
-    }
-    std::map<std::string, double> stride;
-    for (const NodeId below : topological(graph_, {id})) {
-      for (const auto& term : graph_[below].map.terms) {
-        stride[term.dim.name] = std::max(stride[term.dim.name], algebra_.sizes().extent(term.stride));
-      }
-    }
-    const std::map<std::string, size_t> place = places_in_memory(id);
-    const std::vector<NamedDim> rows = rows_of_maker(id), depth = first_depth(id);
-    const auto rank = [&](const NamedDim& dim) {
-      const auto known = place.find(dim.name);
-      const size_t at = known == place.end() ? SIZE_MAX : known->second;
-      const bool is_row = rows.empty() ? at == 0 : meet({dim}, rows);
-      return std::tuple(!is_row, meet({dim}, depth), -stride[dim.name], at, declared(dim));
-    };
-    std::vector<NamedDim> order = wanted;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](const NamedDim& a, const NamedDim& b) { return rank(a) < rank(b); });
-    return order;
-  }
-
-  /// What the first product with this operand sums over.
-  std::vector<NamedDim> first_depth(NodeId operand) const {
-    for (const HostKernel& kernel : hosting_.kernels) {
-      if (std::find(kernel.operands.begin(), kernel.operands.end(), operand) == kernel.operands.end()) continue;
-      return graph_[kernel.accumulator].over;
-    }
-    return {};
-  }
-
-  /// The first parameter that has the dimension.
-  size_t declared(const NamedDim& dim) const {
-    const auto has = [&](const Param& param) {
-      return std::find(param.dims.begin(), param.dims.end(), dim) != param.dims.end();
-    };
-    return static_cast<size_t>(std::find_if(block_.params.begin(), block_.params.end(), has) - block_.params.begin());
   }
 
   NodeId read(Builder& b, int tensor) {
@@ -301,7 +219,8 @@ class Emission {
   NodeId operand(Builder& b, const HostKernel& kernel, NodeId side) {
     const auto type = sides_.find({kernel.accumulator, side});
     if (hosting_.is_source(side) || type == sides_.end()) return copy(b, side);
-    return read(b, operand_tensor(side, type->second));
+    const NodeId kept = hosting_.kept_as(side), stored = read(b, operand_tensor(kept, type->second));
+    return kept == side ? stored : remake(b.kernel.program.graph, graph_[side], {stored});
   }
 
   void write(Builder& b, NodeId value, int tensor) {

@@ -71,9 +71,8 @@ bool Hosting::complete_in_tile(const std::vector<NamedDim>& over) const {
 }
 
 bool Hosting::is_source(NodeId id) const {
-  const Node* node = &algebra_.graph()[id];
-  while (node->kind == NodeKind::View) node = &algebra_.graph()[node->args[0]];
-  return node->kind == NodeKind::Input;
+  while (algebra_.graph()[id].kind == NodeKind::View && !copied.contains(id)) id = algebra_.graph()[id].args[0];
+  return algebra_.graph()[id].kind == NodeKind::Input;
 }
 
 bool Hosting::is_statistic(NodeId id) const {
@@ -124,6 +123,27 @@ std::set<int> Hosting::homes_below(NodeId node) const {
     }
   }
   return homes;
+}
+
+/// Does it need a statistic that is whole only after this kernel, or elements that no tile of it holds?
+bool Hosting::waits_for(NodeId id, int host) const {
+  const HostKernel& kernel = kernels[static_cast<size_t>(host)];
+  std::set<NodeId> seen;
+  std::vector<NodeId> stack{id};
+  while (!stack.empty()) {
+    const Node& node = algebra_.graph()[stack.back()];
+    stack.pop_back();
+    const bool elsewhere = node.kind == NodeKind::Gather && kernel.kind == KernelKind::Gemm &&
+                           !subset(node.dims, algebra_.graph()[kernel.accumulator].dims);
+    if (elsewhere || mixes_sides(node, kernel)) return true;
+    for (const NodeId arg : node.args) {
+      if (!algebra_.wide(arg) || !seen.insert(arg).second) continue;
+      const auto it = home.find(arg);
+      if (it != home.end() && it->second == host && whole_after_.contains(arg)) return true;
+      if (it != home.end() && it->second < 0) stack.push_back(arg);
+    }
+  }
+  return false;
 }
 
 bool Hosting::run() {
@@ -212,13 +232,19 @@ void Hosting::operand(NodeId node) {
 }
 
 void Hosting::place_gemm(NodeId id) {
-  const auto operands = sides(id);
+  auto operands = sides(id);
   if (!operands) {
     failure = "a contraction of more than two operands";
     failed = id;
     return;
   }
-  for (const NodeId side : *operands) operand(side);
+  for (NodeId& side : *operands) {
+    visit(side);
+    if (!failure.empty()) return;
+    side = unflattened(side);
+    if (operands->size() == 2) copy_cut(side, algebra_.graph()[id].over);
+    operand(kept_as(side));
+  }
   if (!failure.empty()) return;
   const int index = static_cast<int>(kernels.size());
   kernels.push_back({.kind = KernelKind::Gemm, .accumulator = id, .operands = *operands, .hosts = {id}});
@@ -246,11 +272,13 @@ void Hosting::place_statistic(NodeId id) {
     host = home.at(body);
     if (is_source(body)) home[body] = before;
   }
+  if (cuts_batch(node.over, kernels[static_cast<size_t>(host)])) return place_after(id, host);
   HostKernel& kernel = kernels[static_cast<size_t>(host)];
   kernel.hosts.push_back(id);
   taken_in_[id] = host;
   if (algebra_.wide(id)) {
     home[id] = host;
+    if (kernel.kind == KernelKind::Gemm && !complete_in_tile(node.over)) whole_after_.insert(id);
   } else {
     const bool within =
         kernel.kind == KernelKind::Gemm ? complete_in_tile(node.over) : complete_in_row(node, body, kernel);
@@ -267,6 +295,9 @@ void Hosting::place_row_wise(NodeId id) {
     if (known_after(light) == need && need >= 0) waits.push_back(light);
   }
   for (const int below : homes_below(id)) need = std::max(need, static_cast<double>(below));
+  for (const NodeId below : topological(algebra_.graph(), {id})) {
+    if (whole_after_.contains(below) && home.at(below) == need) waits.push_back(below);
+  }
   // The first that is not too early: what it stores, all later ones can read.
   int index = epilogue_beside(id, need);
   for (int k = static_cast<int>(std::floor(need)) + 1; k < static_cast<int>(kernels.size()) && index < 0; ++k) {
@@ -299,7 +330,11 @@ void Hosting::place_after(NodeId id, int before) {
     if (taken_in_.contains(light)) kernels[index].waits.push_back(light);
   }
   taken_in_[id] = static_cast<int>(index);
-  known[id] = static_cast<double>(index);
+  if (algebra_.wide(id)) {
+    home[id] = static_cast<int>(index);
+  } else {
+    known[id] = static_cast<double>(index);
+  }
 }
 
 /// Tensors that computing `id` reads, from other kernels and of the program.
@@ -393,7 +428,7 @@ void Hosting::place(NodeId id) {
       if (host < 0) break;
     }
   }
-  home[id] = host;
+  home[id] = host >= 0 && waits_for(id, host) ? -1 : host;
 }
 
 }  // namespace coda

@@ -49,12 +49,15 @@ class Hosting {
   std::set<NodeId> stored;
   std::set<NodeId> elastic;         // casts that are nothing but how a value is kept
   std::set<NodeId> light_operands;  // computed, of GEMMs: kept by the kernel after which they are known
+  /// Operands that are several dimensions of what is stored as one: no tile of the product that makes it holds those.
+  std::map<NodeId, NodeId> flattened;
+  std::set<NodeId> copied;  // pieces of parameters that have a pass of their own
   std::string failure;
   NodeId failed = kNoNode;  // where
 
   /// A reduction that is no GEMM: its body is a value of some kernel.
   bool is_statistic(NodeId node) const;
-  /// A parameter, or a piece of one.
+  /// A parameter, or a piece of one as it is.
   bool is_source(NodeId node) const;
   double known_after(NodeId node) const;
   const BlockValues& values() const { return values_; }
@@ -62,6 +65,11 @@ class Hosting {
   bool taken_elsewhere(NodeId node, int k) const;
   /// The types in which a GEMM's operands are multiplied; none for those of two computed ones.
   OperandTypes types_of(const std::vector<NodeId>& operands) const;
+  /// What of an operand is stored.
+  NodeId kept_as(NodeId operand) const {
+    const auto it = flattened.find(operand);
+    return it == flattened.end() ? operand : it->second;
+  }
   /// Light values that `node`, computed in one place, needs.
   std::vector<NodeId> light_below(NodeId node) const;
 
@@ -82,6 +90,11 @@ class Hosting {
   std::vector<NamedDim> batch_of(const Node& gemm) const;
   std::optional<std::vector<NodeId>> sides(NodeId gemm);
   void convert_sources(std::vector<NodeId>& operands);
+  NodeId unflattened(NodeId side);
+  void copy_cut(NodeId side, const std::vector<NamedDim>& over);
+  bool mixes_sides(const Node& put, const HostKernel& kernel) const;
+  bool waits_for(NodeId node, int host) const;
+  bool cuts_batch(const std::vector<NamedDim>& over, const HostKernel& kernel) const;
   std::set<int> homes_below(NodeId node) const;
   NodeId statistic_body(const Node& node);
   bool complete_in_tile(const std::vector<NamedDim>& over) const;
@@ -97,6 +110,7 @@ class Hosting {
   std::set<std::string> tile_dims_;
   std::vector<NamedDim> row_dims_;  // rows of the block's GEMMs
   std::map<NodeId, int> taken_in_;  // statistics
+  std::set<NodeId> whole_after_;    // of these, wide ones that are whole only after their kernel
   std::set<NodeId> written_casts_;  // the program's own
 };
 

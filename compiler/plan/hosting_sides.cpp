@@ -2,6 +2,8 @@
 // batch.
 #include <algorithm>
 
+#include "compiler/epilogue/operand.h"
+#include "compiler/ir/remake.h"
 #include "compiler/ir/storage_type.h"
 #include "compiler/plan/hosting.h"
 
@@ -88,6 +90,61 @@ std::optional<std::vector<NodeId>> Hosting::sides(NodeId gemm) {
   for (const auto& group : groups) operands.push_back(algebra_.product(group));
   if (operands.size() == 2) convert_sources(operands);
   return operands;
+}
+
+/// Does a statistic run over a part of a product's batch, or over the batch and not all that one operand adds?
+bool Hosting::cuts_batch(const std::vector<NamedDim>& over, const HostKernel& kernel) const {
+  if (kernel.kind != KernelKind::Gemm || kernel.operands.size() != 2) return false;
+  const Graph& graph = algebra_.graph();
+  const auto& dims = graph[kernel.accumulator].dims;
+  const auto one = intersection(graph[kernel.operands[0]].dims, dims),
+             two = intersection(graph[kernel.operands[1]].dims, dims), batch = intersection(one, two);
+  if (!meet(over, batch)) return false;
+  return !subset(batch, over) || (!subset(difference(one, batch), over) && !subset(difference(two, batch), over));
+}
+
+/// Does it make one dimension of some that differ in which operands have them? No tile has an element of it in a row.
+bool Hosting::mixes_sides(const Node& put, const HostKernel& kernel) const {
+  if (put.kind != NodeKind::Put || kernel.operands.size() != 2) return false;
+  const Graph& graph = algebra_.graph();
+  const auto has = [&](const AffineMap::Term& term, size_t side) {
+    return meet({term.dim}, graph[kernel.operands[side]].dims);
+  };
+  const auto& terms = put.map.terms;
+  return terms.size() > 1 && std::any_of(terms.begin(), terms.end(), [&](const auto& term) {
+           const bool of_batch = has(term, 0) && has(term, 1);
+           return of_batch || has(term, 0) != has(terms[0], 0) || has(term, 1) != has(terms[0], 1);
+         });
+}
+
+/// A piece of a parameter that no product can address is copied before it.
+void Hosting::copy_cut(NodeId side, const std::vector<NamedDim>& over) {
+  const bool fits = over.size() != 1 || operand_shape(block_, algebra_.graph(), side, over[0]);
+  if (fits || !is_source(side)) return;
+  copied.insert(side);
+}
+
+/// Flattened by the product that reads it, where the one that makes it can't.
+NodeId Hosting::unflattened(NodeId side) {
+  Graph& graph = algebra_.graph();
+  std::vector<Node> after;  // what is done with the flattened value
+  NodeId at = side;
+  while (graph[at].kind != NodeKind::Put && graph[at].args.size() == 1 && graph[at].dims == graph[side].dims) {
+    after.push_back(graph[at]);
+    at = graph[at].args[0];
+  }
+  const Node put = graph[at];
+  if (put.kind != NodeKind::Put || !put.map.offset.is_zero()) return side;
+  Dim elements(1);
+  for (const auto& term : put.map.terms) elements = elements * term.dim.extent;
+  const auto made = home.find(put.args[0]);
+  const bool is_whole = elements == put.dim.extent && made != home.end() && made->second >= 0;
+  if (!is_whole || !mixes_sides(put, kernels[static_cast<size_t>(made->second)])) return side;
+  NodeId value = put.args[0];
+  for (auto node = after.rbegin(); node != after.rend(); ++node) value = remake(graph, *node, {value});
+  const NodeId flat = graph.put(value, put.dim, put.map, put.span);
+  flattened[flat] = value;
+  return flat;
 }
 
 /// Parameters of types that have no product together are stored anew in one that has: f32 beside 16 bits is rounded

@@ -9,6 +9,7 @@
 #include "compiler/plan/merge_passes.h"
 #include "compiler/plan/moves.h"
 #include "compiler/plan/place_early.h"
+#include "compiler/plan/split_kernels.h"
 #include "compiler/rewrite/engine.h"
 #include "dsl/diagnostics.h"
 #include "dsl/suggest.h"
@@ -117,6 +118,7 @@ class Search {
     }
     names_ = algebra_.names();
     plan = emit_plan(algebra_, block_, best.values, *best.hosting, best.costs, names_);
+    split_kernels(options_.machine, plan);
     std::vector<LawUse> merged;
     if (options_.rewrites && algebra_.on(kOnePass)) merged = merge_passes(block_, sizes_, options_.machine, plan);
     settle_plan(plan);

@@ -43,7 +43,8 @@ class Storage {
  private:
   double bytes(NodeId id) const {
     const auto written = written_type(graph_, block_, id);
-    const double each = written ? info(*written).bits / 8.0 : by_distance_.contains(id) ? kWholeBytes : kStoredBytes;
+    const bool whole = by_distance_.contains(id) || hosting_.is_statistic(id);
+    const double each = written ? info(*written).bits / 8.0 : whole ? kWholeBytes : kStoredBytes;
     return each * algebra_.sizes().elements(graph_[id].dims);
   }
   int home(NodeId id) const {

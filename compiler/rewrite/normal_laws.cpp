@@ -178,7 +178,9 @@ const Law kSeparateSums{.name = "separate sums",
                         .random_case = separate};
 const Law kLinearReduction{.name = "linear reduction",
                            .equation = "sum(a*f, over = (d, e)) = sum(a*sum(f, over = e), over = d)",
-                           .conditions = "only f has e: a row sum of a GEMM is a product with a vector",
+                           .conditions =
+                               "only f has e, which may be a tensor times weights of it: a row sum of a GEMM is a "
+                               "product with a vector",
                            .kind = LawKind::Normal,
                            .exactness = Exactness::Reals,
                            .random_case = row_sum_of_gemm};

@@ -153,15 +153,18 @@ NodeId Algebra::connected(std::vector<NodeId> rest, const std::vector<NamedDim>&
   if (rest.size() > 1) {  // a dimension that one factor owns is summed on it first
     for (const NamedDim& dim : over) {
       const auto has = [&](NodeId factor) { return graph_[factor].has_dim(dim.name); };
-      if (!on(kLinearReduction) || std::count_if(rest.begin(), rest.end(), has) != 1) continue;
-      const auto owner = std::find_if(rest.begin(), rest.end(), has);
-      std::vector<NodeId> others = rest;
-      others.erase(others.begin() + (owner - rest.begin()));
-      if (!may_pass(others, {dim})) continue;
-      const NodeId whole = *owner;
-      *owner = product({*owner}, {dim}, span);
-      note(kLinearReduction, terms(*owner)[0].node, {{"f", whole}}, span);
-      return product(rest, difference(over, {dim}), span);
+      std::vector<NodeId> owners, others;
+      std::partition_copy(rest.begin(), rest.end(), std::back_inserter(owners), std::back_inserter(others), has);
+      // Of several, one must be a tensor that the rest are weights of, before a product that adds dimensions.
+      const auto all = all_dims(graph_, owners);
+      const bool covered =
+          std::any_of(owners.begin(), owners.end(), [&](NodeId factor) { return subset(all, graph_[factor].dims); });
+      const bool apart = !others.empty() && covered && (owners.size() == 1 || !subset(all_dims(graph_, others), all));
+      if (!on(kLinearReduction) || !apart || !may_pass(others, {dim})) continue;
+      const NodeId whole = owners.size() == 1 ? owners[0] : product(owners, {}, span);
+      others.push_back(product(owners, {dim}, span));
+      note(kLinearReduction, terms(others.back())[0].node, {{"f", whole}}, span);
+      return product(others, difference(over, {dim}), span);
     }
     return graph_.contract(rest, over, span);
   }

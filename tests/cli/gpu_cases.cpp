@@ -26,6 +26,7 @@ void run(const GpuCase& one, const std::string& target, Tally& tally) {
                        .routine = one.routine,
                        .inputs = one.inputs,
                        .target = target,
+                       .apart = one.apart,
                        .bound = one.bound};
   if (target != "host") {
     options.schedule = one.schedule;

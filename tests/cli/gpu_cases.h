@@ -20,6 +20,7 @@ struct GpuCase {
   std::string schedule;  ///< by its name; empty: the compiler's choice
   std::string routine;
   double slack = 1;
+  double apart = 1e-4;                      ///< of a block's plan and its source, see BlockOptions
   std::map<std::string, double> overrides;  ///< of the schedule; a case that is refused for them is no failure
 };
 

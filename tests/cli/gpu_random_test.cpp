@@ -102,6 +102,7 @@ TEST_CASE("random overrides of schedules on a GPU", "[.gpu]") {
                      "",
                      "",
                      1,
+                     1e-4,
                      overrides});
   }
   run_gpu_cases(cases);

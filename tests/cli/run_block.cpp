@@ -21,12 +21,13 @@ bool same_bits(const std::vector<HostTensor>& a, const std::vector<HostTensor>& 
 }
 
 /// Empty if the plan means what the source does, nothing between its kernels rounded to their types.
-std::string planned_otherwise(const Program& program, const Plan& plan, const Bindings& dims, uint32_t seed) {
-  constexpr double kAllowed = 1e-4;  // they are kept in f32
+std::string planned_otherwise(const Program& program, const Plan& plan, const Bindings& dims,
+                              const BlockOptions& options) {
+  const auto seed = static_cast<uint32_t>(options.seed);
   const Meaning source = interpret_source(program, dims, seed), planned = interpret_plan(program, plan, dims, seed);
   if (!source.failure.empty() || !planned.failure.empty()) return "failed: " + source.failure + planned.failure + "\n";
   const double off = difference(source, planned);
-  return off <= kAllowed ? "" : "the plan differs from the source by " + std::to_string(off) + "\n";
+  return off <= options.apart ? "" : "the plan differs from the source by " + std::to_string(off) + "\n";
 }
 
 /// Runs twice, over outputs poisoned differently.
@@ -84,7 +85,7 @@ BlockRun run_compiled(const Compiled& compiled, const Bindings& dims, const Bloc
   const Program& program = *compilation.program;
   std::string otherwise;
   if (compilation.plan) {
-    otherwise = planned_otherwise(program, *compilation.plan, all, static_cast<uint32_t>(options.seed));
+    otherwise = planned_otherwise(program, *compilation.plan, all, options);
     run.message += to_text(*compilation.plan) + otherwise;
   }
   const Problem problem = problem_of(compilation, all);

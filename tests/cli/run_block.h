@@ -24,6 +24,7 @@ struct BlockOptions {
   std::vector<std::string> inputs;  ///< as for `codac run --input`: "x=normal(0, 2)"
   std::string target = "host", schedule = {};
   std::map<std::string, double> overrides = {};  ///< of the schedule
+  double apart = 1e-4;                           ///< of plan and source in f64; more where casts may fall otherwise
   Bindings bound = {};                           ///< the only sizes to compile for; empty: all of them
 };
 

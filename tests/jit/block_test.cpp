@@ -29,15 +29,14 @@ TEST_CASE("a block whose plan can't be compiled says which kernel and why", "[go
 }
 
 TEST_CASE("a block that needs to know how many heads there are says so, and with them it is planned") {
-  CompileRequest request{.path = source_root() + "/tests/grad/plans/qwen3.coda",
-                         .routine = "qwen3_grad",
-                         .bindings = {{"T", 4096}, {"D", 4096}, {"A", 4096}, {"F", 12288}},
-                         .target = "host",
-                         .stage = Stage::Lower};
+  CompileRequest request{.path = source_root() + "/examples/models/attention.coda",
+                         .bindings = {{"T", 4096}, {"D", 4096}},
+                         .target = "sm_90a",
+                         .stage = Stage::Code};
   const Compilation open = compile(request);
   CHECK_FALSE(open.ok());
-  CHECK(open.diagnostics->render_text().find("with `--dim Hq=32`") != std::string::npos);
-  request.bindings["Hq"] = 32;
+  CHECK(open.diagnostics->render_text().find("with `--dim H=32`") != std::string::npos);
+  request.bindings["H"] = 8;
   CHECK(compile(request).ok());
 }
 

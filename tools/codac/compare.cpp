@@ -118,7 +118,7 @@ Comparison compare(const std::vector<ComparedElement>& elements, DType stored, c
   result.compared = static_cast<int64_t>(elements.size());
   const bool exact = info(stored).num_class != NumClass::Real;
   const RowScales scales(elements);
-  double error_sum = 0, want_sum = 0;
+  double error_sum = 0, want_sum = 0, rounding_sum = 0;
   bool special_wrong = false;
   for (size_t position = 0; position < elements.size(); ++position) {
     const ComparedElement& e = elements[position];
@@ -143,16 +143,22 @@ Comparison compare(const std::vector<ComparedElement>& elements, DType stored, c
       result.max_error = std::max(result.max_error, std::isnan(difference) ? INFINITY : difference / scale);
     error_sum += difference * difference;
     want_sum += e.want * e.want;
+    const double rounding = round_to(e.want, stored) - e.want;
+    rounding_sum += rounding * rounding;
   }
   result.beyond = static_cast<int64_t>(result.off.size());
   result.rms_error = error_sum == 0 ? 0 : std::isnan(error_sum) ? INFINITY : std::sqrt(error_sum / want_sum);
 
+  // Elements that are all alike all round alike: then the store alone has more than a rounding's usual RMS.
+  const double usual = kRoundingRms * std::ldexp(1.0, -info(stored).mantissa_bits - 1);
+  const double rounding = want_sum > 0 ? std::sqrt(rounding_sum / want_sum) : 0;
+  const double alike = exact ? 0 : std::max(0.0, rounding - usual);
   const int64_t finite = result.compared - result.non_finite;
   if (special_wrong) {
     result.reason = "a non-finite value is missing or wrong";
   } else if (result.beyond > 0) {
     result.reason = std::to_string(result.beyond) + " of " + std::to_string(result.compared) + " elements are off";
-  } else if (!exact && result.rms_error > bound.rms + (scales.all() > 0 ? bound.absolute / scales.all() : 0)) {
+  } else if (!exact && result.rms_error > bound.rms + alike + (scales.all() > 0 ? bound.absolute / scales.all() : 0)) {
     result.reason = "the RMS error is too large";
   } else if (!of_nothing && result.nan * 2 > result.compared) {
     result.reason = "most of the reference is NaN, which proves nothing: choose other inputs";
