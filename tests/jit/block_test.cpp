@@ -28,15 +28,18 @@ TEST_CASE("a block whose plan can't be compiled says which kernel and why", "[go
   });
 }
 
-TEST_CASE("a block that needs to know how many heads there are says so, and with them it is planned") {
-  CompileRequest request{.path = source_root() + "/examples/models/attention.coda",
-                         .bindings = {{"T", 4096}, {"D", 4096}},
-                         .target = "sm_90a",
-                         .stage = Stage::Code};
+TEST_CASE("a block that needs to know how wide its heads are says so, and how many there are it need not know") {
+  CompileRequest request{.path = source_root() + "/examples/llama_block.coda",
+                         .bindings = {{"T", 4096}, {"D", 4096}, {"A", 4096}, {"F", 12288}},
+                         .target = "host",
+                         .stage = Stage::Lower};
   const Compilation open = compile(request);
   CHECK_FALSE(open.ok());
-  CHECK(open.diagnostics->render_text().find("with `--dim H=32`") != std::string::npos);
-  request.bindings["H"] = 8;
+  CHECK(open.diagnostics->render_text().find("with `--dim Dh=32`") != std::string::npos);
+  request.bindings["Dh"] = 128;
+  CHECK(compile(request).ok());
+  request.path = source_root() + "/tests/grad/plans/qwen3.coda";
+  request.routine = "qwen3_grad";
   CHECK(compile(request).ok());
 }
 
