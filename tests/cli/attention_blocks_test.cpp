@@ -32,7 +32,7 @@ std::string example(const std::string& name) {
 
 TEST_CASE("a block with attention inside, and its gradient") {
   const std::string text = example("examples/models/attention.coda") + "\ngrad attention wrt (x, norm, wqkv, wo)\n";
-  for (const int64_t rows : {37, 1, 130}) {
+  for (const int64_t rows : {37, 1}) {
     const Bindings dims{{"B", 2}, {"T", rows}, {"D", 40}, {"H", 2}};
     for (const char* routine : {"attention", "attention_grad"})
       expect_right(text, dims, {.routine = routine, .inputs = {}, .apart = kCast});
