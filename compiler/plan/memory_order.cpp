@@ -29,15 +29,28 @@ class MemoryOrder {
   }
 
  private:
+  /// Is it a dimension under another name, and nothing else?
+  static bool renames(const Node& node) {
+    return node.kind == NodeKind::View && node.map.offset.constant() == 0 && node.map.terms.size() == 1 &&
+           node.map.terms[0].stride.constant() == 1 && node.map.terms[0].dim.extent == node.dim.extent;
+  }
+
   /// Rows come first, the depth of the first product that reads it and inner digits last. Names decide nothing.
   std::vector<NamedDim> ranked(NodeId id) const {
     std::map<std::string, double> stride;
     for (const NodeId below : topological(graph_, {id})) {
+      if (renames(graph_[below])) continue;  // makes no digits
       for (const auto& term : graph_[below].map.terms) {
         stride[term.dim.name] = std::max(stride[term.dim.name], algebra_.sizes().extent(term.stride));
       }
     }
-    const std::map<std::string, size_t> place = places_in_memory(id);
+    std::map<std::string, size_t> place = places_in_memory(id);
+    for (const NodeId below : topological(graph_, {id})) {
+      const Node& node = graph_[below];
+      if (!renames(node)) continue;
+      const auto known = place.find(node.dim.name);
+      if (known != place.end()) place.emplace(node.map.terms[0].dim.name, known->second);
+    }
     const std::vector<NamedDim> rows = rows_of_maker(id), depth = first_depth(id);
     const auto rank = [&](const NamedDim& dim) {
       const auto known = place.find(dim.name);
@@ -92,13 +105,37 @@ class MemoryOrder {
     if (home == hosting_.home.end() || home->second < 0) return {};
     const HostKernel& kernel = hosting_.kernels[static_cast<size_t>(home->second)];
     if (!kernel.operands.empty()) {
-      return intersection(graph_[kernel.operands[0]].dims, graph_[kernel.accumulator].dims);
+      const Node& product = graph_[kernel.accumulator];
+      const std::vector<NamedDim> rows = intersection(graph_[kernel.operands[0]].dims, product.dims);
+      const std::vector<NamedDim> there = followed(kernel.accumulator, rows, id);
+      return there.empty() ? rows : there;
     }
     std::vector<NamedDim> rows;
     for (const NamedDim& dim : kernel.space) {
       if (!kernel.columns.empty() && !meet({dim}, kernel.columns)) rows.push_back(dim);
     }
     return rows;
+  }
+
+  /// What dimensions of `from` are in `to`, which is made of it: views and puts give them other names and divide them.
+  std::vector<NamedDim> followed(NodeId from, const std::vector<NamedDim>& dims, NodeId to) const {
+    std::map<NodeId, std::vector<NamedDim>> there = {{from, dims}};
+    for (const NodeId id : topological(graph_, {to})) {
+      if (id == from) continue;
+      const Node& node = graph_[id];
+      std::vector<NamedDim>& own = there[id];
+      for (const NodeId arg : node.args) own = set_union(own, there[arg]);
+      if (node.kind == NodeKind::View && meet({node.dim}, own)) {
+        for (const auto& term : node.map.terms) own = set_union(own, {term.dim});
+      }
+      if (node.kind == NodeKind::Put) {
+        for (const auto& term : node.map.terms) {
+          if (meet({term.dim}, own)) own = set_union(own, {node.dim});
+        }
+      }
+      own = intersection(own, node.dims);
+    }
+    return there[to];
   }
 
   /// What the first product with this operand sums over.

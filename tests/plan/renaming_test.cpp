@@ -141,4 +141,18 @@ TEST_CASE("what a pass keeps lies as what it reads") {
   CHECK(outer.find(": bf16 M K") != std::string::npos);
 }
 
+TEST_CASE("what a product keeps lies by its rows, under whatever name they are read") {
+  // Keys and values are rows of the same product as queries, read as S.
+  const std::string plan = structure(
+      "block attention(x: bf16[B, T, D], w: bf16[3*H*E, D]) -> (o: bf16[B, T, H, E]) where E = 64 {\n"
+      "  let (zq, zk, zv) = split(x @ w.T, H*E, H*E, H*E)\n"
+      "  let q: bf16 = group(zq, E)\n  let k: bf16 = group(zk, E)\n  let v: bf16 = group(zv, E)\n"
+      "  let p: bf16 = softmax(0.125 * sum(q * k[T as S], over = E))\n  o = sum(p * v[T as S], over = S)\n}\n");
+  INFO(plan);
+  CHECK(plan.find("q: bf16 B T H E\n") != std::string::npos);
+  size_t keys_and_values = 0;
+  for (size_t at = 0; (at = plan.find(": bf16 B S H E\n", at)) != std::string::npos; ++at) ++keys_and_values;
+  CHECK(keys_and_values == 4);  // written once and read once each
+}
+
 }  // namespace coda::test
