@@ -72,15 +72,15 @@ Bindings aligned_sizes(Bindings sizes, const std::vector<std::string>& but) {
   return sizes;
 }
 
-std::vector<std::string> whole_inputs(const std::string& text, const Bindings& bound, unsigned seed) {
+std::vector<std::string> whole_inputs(const std::string& text, const Bindings& bound, unsigned seed, int most) {
   const auto program = elaborated(text, bound, "");
+  const std::string reals = "integers(" + std::to_string(-most) + ", " + std::to_string(most + 1) + ")";
   std::vector<std::string> inputs;
   for (const Param& param : program ? program->params : std::vector<Param>{}) {
     const NumClass own = info(param.dtype).num_class;
     if (param.role == Param::Role::Out || own == NumClass::Bool) continue;
     const bool scalar = param.dims.empty();
-    const std::string whole = scalar ? std::to_string(seed) : "integers(0, 4)",
-                      real = scalar ? "0.5" : "integers(-2, 3)";
+    const std::string whole = scalar ? std::to_string(seed) : "integers(0, 4)", real = scalar ? "0.5" : reals;
     inputs.push_back(param.name + "=" + (own == NumClass::Real ? real : whole));
   }
   return inputs;

@@ -327,7 +327,7 @@ class Interpreter {
       case NodeKind::Apply: {
         std::vector<double> args;
         for (size_t i = 0; i < node.args.size(); ++i) args.push_back(arg(i, point));
-        return node.op->eval(args);
+        return apply_op(*node.op, args, node.num_class);
       }
       case NodeKind::View: {
         Point inner = point;
