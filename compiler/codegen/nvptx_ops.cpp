@@ -22,6 +22,10 @@ Val shuffle_xor(NvptxBuilder& b, Val value, int mask) {
   return b.intrinsic("nvvm.shfl.sync.bfly.f32", {b.i32(-1), value, b.i32(mask), b.i32(31)});
 }
 
+Val shuffle_from(NvptxBuilder& b, Val value, Val lane) {
+  return b.intrinsic("nvvm.shfl.sync.idx.f32", {b.i32(-1), value, lane, b.i32(31)});
+}
+
 void cluster_barrier(NvptxBuilder& b) {
   b.intrinsic("nvvm.barrier.cluster.arrive", {});
   b.intrinsic("nvvm.barrier.cluster.wait", {});

@@ -17,7 +17,8 @@ Val special_register(NvptxBuilder& b, std::string_view name);  ///< e.g. "tid.x"
 Val broadcast_lane0(NvptxBuilder& b, Val value);
 /// The same I32, of which the compiler knows nothing: what follows from it is computed where it is needed.
 Val veiled(NvptxBuilder& b, Val value);
-Val shuffle_xor(NvptxBuilder& b, Val value, int mask);  ///< an F32
+Val shuffle_xor(NvptxBuilder& b, Val value, int mask);   ///< an F32
+Val shuffle_from(NvptxBuilder& b, Val value, Val lane);  ///< an F32, of the lane of this number
 
 void cluster_barrier(NvptxBuilder& b);
 void cta_barrier(NvptxBuilder& b);

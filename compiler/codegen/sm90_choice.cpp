@@ -148,7 +148,7 @@ std::optional<Sm90Schedule> settle_sm90_schedule(const EpilogueProgram& epilogue
     const Settled settled = settle(base, epilogue);
     if (settled.illegal) continue;
     auto fitted = fit_sm90_schedule(settled.schedule, epilogue);
-    if (!fitted) continue;
+    if (!fitted || check_sm90_schedule(*fitted, fitted->consumers * sm90_scratch_bytes(epilogue, *fitted))) continue;
     fitted->dependent = std::max(fitted->dependent, options.dependent);
     if (fitted->split == 0 && !can_split(epilogue)) fitted->split = 1;
     if (fitted->split == 0) fitted->split = best_sm90_split(*fitted, problem_for(epilogue, options));

@@ -149,7 +149,9 @@ uint64_t Sm90Epilogue::emit_version(int index, const Sm90Tile& tile, const Sm90M
   // Early loads fly while the last multiplications finish.
   region.places.push_back(c_.b.mark());
   std::vector<Val> accumulators = mainloop_.land(flight);
-  if (region.plan.exchanged) exchange_sm90_quads(c_.b, c_.plan, region.quad, accumulators);
+  if (region.plan.exchanged) {
+    exchange_sm90_quads(c_.b, c_.plan, region.plan, c_.b.op(IntOp::And, c_.thread, 31), accumulators);
+  }
   Sm90Statistics statistics(region, layout_, c_.b.add(scratch_, kSm90ArrivalBytes));
   SliceWalk(region, accumulators, statistics).emit();
   statistics.flush();

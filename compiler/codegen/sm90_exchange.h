@@ -1,5 +1,6 @@
 // Accumulators as they come of an instruction give each thread of a quad two neighbouring columns of every eight. Here
-// the quad exchanges them, so that each thread has eight side by side: for 16-byte loads and stores.
+// the quad exchanges them, so that each thread has as many side by side as a region's plan says: eight for 16-byte
+// loads and stores, others for groups of other sizes.
 #pragma once
 
 #include <vector>
@@ -9,7 +10,8 @@
 
 namespace coda {
 
-/// `quad`: I32, the thread's number in its quad.
-void exchange_sm90_quads(NvptxBuilder& b, const Sm90Plan& plan, Val quad, std::vector<Val>& accumulators);
+/// `lane`: I32, the thread's number in its warp.
+void exchange_sm90_quads(NvptxBuilder& b, const Sm90Plan& plan, const Sm90RegionPlan& region, Val lane,
+                         std::vector<Val>& accumulators);
 
 }  // namespace coda

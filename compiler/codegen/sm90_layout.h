@@ -19,10 +19,10 @@ namespace coda {
 /// One region's way through the tile.
 struct Sm90RegionPlan {
   int segments = 1;
-  int step = 0;                    ///< columns of the region's coordinate a tile covers: tile_n / segments
-  int width = 2;                   ///< neighbouring columns a thread owns: 2, 4 or 8
-  bool exchanged = false;          ///< the threads of a quad exchange accumulators; B's rows are in natural order
-  std::vector<int> plain_maps;     ///< tensor map of each segment, rows in natural order; 2-row boxes if permuted
+  int step = 0;                 ///< columns of the region's coordinate a tile covers: tile_n / segments
+  int width = 2;                ///< neighbouring columns a thread owns: 2, 4 or 8, or for uneven groups any even number
+  bool exchanged = false;       ///< the threads of a quad exchange accumulators; B's rows are in natural order
+  std::vector<int> plain_maps;  ///< tensor map of each segment, rows in natural order; 2-row boxes if permuted
   std::vector<int> permuted_maps;  ///< of each segment if permuted
 
   /// Whether each CTA of a cluster loads whole segments of B; otherwise it loads its part of each.

@@ -188,7 +188,7 @@ class LoadingProducer {
   Val memory_row(Val row, int width) {
     if (width == 2) return row;
     const int group = 4 * width;
-    Val inside = b_.op(IntOp::And, row, group - 1);
+    Val inside = b_.sub(row, b_.mul(b_.op(IntOp::Udiv, row, group), group));
     Val quad = b_.op(IntOp::And, b_.op(IntOp::Lshr, inside, 1), 3);
     Val result = b_.add(b_.sub(row, inside), b_.mul(quad, width));
     return b_.add(result, b_.add(b_.mul(b_.op(IntOp::Lshr, inside, 3), 2), b_.op(IntOp::And, inside, 1)));

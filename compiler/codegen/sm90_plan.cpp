@@ -135,7 +135,11 @@ std::string make_sm90_plan(const EpilogueProgram& epilogue, const Sm90Schedule& 
     // Only rows of contiguous depth can be brought in another order; accumulators are exchanged all or not at all.
     way.exchanged = !permutes && way.width == 8;
     if (!permutes && way.width == 4) failure = choose(2);
-    if (!failure.empty()) return failure;
+    if (!failure.empty()) {
+      way.exchanged = !permutes;
+      if (!choose_uneven_width(epilogue, static_cast<int>(r), rows, plan.row_slots(), schedule.cluster, way))
+        return failure;
+    }
     const int piece = way.piece(schedule.cluster);
     const auto map_b = [&](const GemmOperand& b, const Dim& depth) {
       Sm90TermPlan::Maps maps;

@@ -172,4 +172,15 @@ std::string choose_column_width(const EpilogueProgram& epilogue, int region, con
   return failure;
 }
 
+bool choose_uneven_width(const EpilogueProgram& epilogue, int region, const Dim& rows, int row_slots, int cluster,
+                         Sm90RegionPlan& plan) {
+  const Sm90RegionPlan before = plan;
+  for (plan.width = 2; plan.group() <= plan.step; plan.width += 2) {
+    if (plan.step % plan.group() != 0 || (!plan.exchanged && plan.piece(cluster) % plan.group() != 0)) continue;
+    if (probe(epilogue, region, rows, row_slots, plan).empty()) return true;
+  }
+  plan = before;
+  return false;
+}
+
 }  // namespace coda

@@ -14,6 +14,11 @@ namespace coda {
 std::string choose_column_width(const EpilogueProgram& epilogue, int region, const Dim& rows, int row_slots, int widest,
                                 int cluster, Sm90RegionPlan& plan);
 
+/// The same of any even width, where none of those will do: each thread has whole groups of a size that is no power of
+/// two. False if there is none.
+bool choose_uneven_width(const EpilogueProgram& epilogue, int region, const Dim& rows, int row_slots, int cluster,
+                         Sm90RegionPlan& plan);
+
 /// How many columns of the product lie between neighbours of what reductions in the tile run over: 2 where each is made
 /// of a pair, say.
 class Sm90Steps {

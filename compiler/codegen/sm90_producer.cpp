@@ -222,7 +222,7 @@ class TensorProducer {
   void load_rows(int r, Val to, Val plain, Val permuted, Val depth, Val start, int rows, bool ragged) {
     const Sm90RegionPlan& region = c_.plan.regions[static_cast<size_t>(r)];
     if (!term_.b_depth_major) {
-      for (int i = 0; i < rows / kBlock; ++i) {
+      for (int i = 0; i * kBlock < rows; ++i) {
         copy(b_.offset(to, i * kBlock * kRowBytes), plain, {b_.add(start, i * kBlock), depth}, true);
       }
     } else if (!region.permuted()) {
@@ -244,7 +244,7 @@ class TensorProducer {
         "pairs", initial, [&](std::span<const Val> v) { return b_.test(IntTest::Ult, v[0], rows / 2); },
         [&](std::span<const Val> v) {
           Val group = b_.op(IntOp::Udiv, v[0], region.group() / 2);
-          Val inside = b_.op(IntOp::And, v[0], region.group() / 2 - 1);
+          Val inside = b_.sub(v[0], b_.mul(group, region.group() / 2));
           Val row = b_.add(b_.mul(group, region.group()), b_.mul(b_.op(IntOp::And, inside, 3), region.width));
           row = b_.add(row, b_.mul(b_.op(IntOp::Lshr, inside, 2), 2));
           b_.when(b_.test(IntTest::Slt, row, left), "pair", [&] {

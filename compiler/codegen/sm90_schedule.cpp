@@ -32,7 +32,8 @@ constexpr Sm90Schedule kSchedules[] = {
     {"16x64", 16, 64, 22, 1, 1, kShared, 16, 0, 0, 0.5},
 };
 
-constexpr int kSmallestTileN = 32;
+constexpr int kSmallestTileN = 32, kWidestTileN = 256;
+constexpr int kBlockColumns = 64;  // of B where columns are contiguous
 constexpr int kWidestOfManyInTurn = 160, kProducerOfMany = 40, kConsumerOfMany = 232;
 constexpr int kMostParts = 64;
 /// Cycles between the last part's end and the first addition: a store, a counter and a load that go through L2.
@@ -95,8 +96,12 @@ std::optional<Sm90Schedule> fit_sm90_schedule(Sm90Schedule schedule, const Epilo
   const std::vector<GemmTerm> terms = epilogue.terms();
   const bool n_major = std::any_of(terms.begin(), terms.end(),
                                    [&](const GemmTerm& term) { return !sm90_depth_major(epilogue, term.b); });
-  const int64_t block = n_major ? 64 * demand.segment_max : 8 * schedule.cluster;
-  const int64_t multiple = std::lcm(demand.multiple, block);
+  const int64_t sharing = demand.segment_max % schedule.cluster == 0 ? 1 : schedule.cluster;
+  const int64_t block = n_major ? kBlockColumns * demand.segment_max * sharing : 8 * schedule.cluster;
+  int64_t multiple = std::lcm(demand.multiple, block);
+  // Where no tile is whole blocks, the last one is copied whole.
+  const bool cuts_block = n_major && multiple > kWidestTileN && demand.segment_max == 1 && schedule.cluster == 1;
+  if (cuts_block) multiple = demand.multiple;
   const int wanted = schedule.tile_n;
   // Descriptors of several products take registers that the 192 accumulators of a tile in turn don't leave, and their
   // tensor maps more than the smallest producer has.
@@ -107,6 +112,7 @@ std::optional<Sm90Schedule> fit_sm90_schedule(Sm90Schedule schedule, const Epilo
     schedule.consumer_registers = kConsumerOfMany;
   }
   schedule.tile_n = static_cast<int>(widest / multiple * multiple);
+  if (cuts_block) schedule.b_rows = (schedule.tile_n + kBlockColumns - 1) / kBlockColumns * kBlockColumns;
   // A narrower tile reads more for each multiplication.
   schedule.efficiency *= 1 - 0.15 * (wanted - schedule.tile_n) / wanted;
   if (schedule.tile_n < std::min<int64_t>(kSmallestTileN, demand.multiple) || schedule.tile_n == 0) return std::nullopt;

@@ -49,6 +49,10 @@ struct Sm90Schedule {
   /// from its start; 2: once a CTA's last operands are on their way.
   int dependent = 0;
 
+  /// Rows of B that a stage holds, where those are more than the tile's columns: N-major B comes in blocks of 64. 0: as
+  /// many.
+  int b_rows = 0;
+
   bool cuts_depth() const { return split != 1 || tail != 0; }
   int threads() const { return kWarpgroup * (consumers + 1); }
   int sharers() const { return alternate ? 1 : consumers; }  ///< consumers of one tile
@@ -70,7 +74,7 @@ struct Sm90Schedule {
     return promote != 1 ? 0 : piece_columns(8) / 2 * (consumer_registers || tile_n <= kSm90PieceColumns ? 1 : 2);
   }
   int a_bytes() const { return tile_m * kSm90RowBytes; }
-  int b_bytes() const { return tile_n * kSm90RowBytes; }
+  int b_bytes() const { return std::max(tile_n, b_rows) * kSm90RowBytes; }
   int stage_bytes() const { return a_bytes() + b_bytes(); }
   /// Barriers and the scratch of statistics behind the stages.
   int shared_bytes(int scratch) const { return stage_bytes() * stages + 16 * stages + 64 + scratch; }
