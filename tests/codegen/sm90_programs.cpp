@@ -94,7 +94,9 @@ std::vector<Sm90Program> sm90_programs() {
        "kernel grouped_rope(x: bf16[T, D], w: bf16[H*G*Dh, D], cos: f32[T, Dh/2], sin: f32[T, Dh/2])\n"
        "    -> (q: bf16[T, H, G, Dh]) where Dh = 64, G = 4, H = 2 {\n"
        "  q = group(rope(group(x @ w.T, Dh), cos, sin), G, dim = H*G)\n}\n",
-       {}},
+       {},
+       false,
+       900},  // in tiles of three heads, four of which are a group
       {"channels",
        "kernel channels(a: bf16[M, K], b: bf16[2*H*Dh, K]) -> (y: bf16[M, 2*H, Dh], s: f32[2*H, Dh], t: f32[M]) {\n"
        "  let z = group(a @ b.T, Dh)\n  let v = z * rsqrt(mean(z*z, over = Dh) + 1)\n  y = v\n"

@@ -13,7 +13,8 @@ struct Sm90Program {
   std::string name;
   std::string text;
   Bindings bound;
-  bool ties = false;  ///< whole outputs show which way a tie fell: to be run on exact numbers
+  bool ties = false;     ///< whole outputs show which way a tie fell: to be run on exact numbers
+  int most_spilled = 0;  ///< where more bytes than others': in a schedule that the compiler's trials then pass over
 };
 std::vector<Sm90Program> sm90_programs();
 

@@ -49,7 +49,7 @@ int spilled_bytes(const std::string& log) {
 }
 
 void check(const std::string& name, const EpilogueProgram& epilogue, const std::string& schedule,
-           Sm90Options options = {}) {
+           Sm90Options options = {}, int most_spilled = 0) {
   SourceMap sources;
   Diagnostics diagnostics(sources);
   if (!epilogue.is_rowwise()) options.schedule = schedule;
@@ -74,7 +74,7 @@ void check(const std::string& name, const EpilogueProgram& epilogue, const std::
               used == std::string::npos ? "?" : log.substr(used, 18).c_str());
   CHECK(log.find("FAILED") == std::string::npos);
   CHECK(log.find("C75") == std::string::npos);
-  CHECK(spilled_bytes(log) <= kMostSpilledBytes);
+  CHECK(spilled_bytes(log) <= std::max(kMostSpilledBytes, most_spilled));
 }
 
 TEST_CASE("every program assembles cleanly in every schedule", "[sm90]") {
@@ -88,7 +88,7 @@ TEST_CASE("every program assembles cleanly in every schedule", "[sm90]") {
     if (!epilogue) continue;
     const auto names = sm90_schedules_for(*epilogue, {});
     CHECK(names.size() > sm90_schedules().size() / 2);
-    for (const std::string& name : names) check(program.name, *epilogue, name);
+    for (const std::string& name : names) check(program.name, *epilogue, name, {}, program.most_spilled);
   }
 }
 
