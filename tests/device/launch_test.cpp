@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdio>
+#include <thread>
 
 #include "runtime/assemble.h"
 #include "runtime/device.h"
@@ -172,6 +173,39 @@ TEST_CASE("a first launch can be captured, and the graph replayed") {
   }
   CHECK(cu.cuGraphExecDestroy(executable).ok());
   CHECK(cu.cuGraphDestroy(graph).ok());
+}
+
+TEST_CASE("every GPU of the machine runs its own kernel, from threads of their own") {
+  if (!gpu()) return;
+  const auto count = Device::count();
+  REQUIRE(count.ok());
+  std::vector<std::unique_ptr<Kernel>> kernels;
+  std::vector<Call> calls;
+  for (int ordinal = 0; ordinal < *count; ++ordinal) {
+    auto device = Device::get(ordinal);
+    INFO(device.status().message());
+    REQUIRE(device.ok());
+    kernels.push_back(prepared(**device));
+    calls.emplace_back(**device, 100000 + ordinal, 3);
+  }
+  std::vector<int> failed(kernels.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    threads.emplace_back([&, i] {
+      for (int n = 0; n < 100; ++n) failed[i] += !kernels[i]->launch(calls[i].arguments, nullptr).ok();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    CHECK(failed[i] == 0);
+    CHECK(calls[i].wrong(3) == 0);
+    const size_t next = (i + 1) % kernels.size();
+    if (next == i) continue;
+    const Status elsewhere = kernels[i]->launch(calls[next].arguments, nullptr);
+    CHECK(elsewhere.message() == "argument 'x': it is in memory of CUDA device " + std::to_string(next) +
+                                     ", expected in memory of CUDA device " + std::to_string(i));
+  }
+  std::printf("%d GPUs\n", *count);
 }
 
 TEST_CASE("host memory given as device memory is refused before it does harm") {

@@ -260,6 +260,17 @@ TEST_CASE("the folder is the first usable one, and modes are obeyed") {
       return !cache ? 0 : !cache->disk() ? 1 : 2;
     });
   };
+  CHECK(in_child([&] {  // nowhere to put it: in memory, and no error
+          const Environment a("CODA_CACHE_DIR", bad), b("XDG_CACHE_HOME", bad), c("HOME", bad), d("TMPDIR", bad),
+              e("CODA_CACHE", "on");
+          Cache* cache = Cache::of_process();
+          int made = 0;
+          const auto make = [&] { return ++made, Expected(value_of(1)); };
+          for (int i = 0; i < 2; ++i) {
+            if (!cache || cache->disk() || *cache->get_or_make(key_of("k"), make) != value_of(1)) return 1;
+          }
+          return made == 1 ? 0 : 2;
+        }) == 0);
   CHECK(in_mode("off") == 0);
   CHECK(in_mode("memory") == 1);
   CHECK(in_mode("on") == 2);
