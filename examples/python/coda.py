@@ -10,6 +10,7 @@ library with DLPack.
 One file over libcoda.so's C interface; found through CODA_LIBRARY, or beside this file, or by the system's loader.
 """
 import ctypes as C
+import json
 import os
 
 DTYPES = ["f32", "f16", "bf16", "e4m3", "e5m2", "e2m1", "ue8m0", "i64", "i32", "u8", "i8", "bool"]
@@ -23,7 +24,8 @@ _ABI_VERSION = 1
 
 
 class Error(RuntimeError):
-    """What the library refused, in its own words."""
+    """What the library refused, in its own words; of a program, `messages` has them as data."""
+    messages = ()
 
 
 class _Binding(C.Structure):
@@ -53,7 +55,7 @@ def _load():
     library.coda_abi_version.restype = C.c_uint32
     if library.coda_abi_version() != _ABI_VERSION:
         raise Error(f"{path} has C interface {library.coda_abi_version()}, this file is for {_ABI_VERSION}")
-    for name in ("coda_error", "coda_image_name", "coda_image_target", "coda_image_param_dim"):
+    for name in ("coda_error", "coda_compile_messages", "coda_image_name", "coda_image_target", "coda_image_param_dim"):
         getattr(library, name).restype = C.c_char_p
     for name in ("coda_image_free", "coda_kernel_free", "coda_recording_free"):
         getattr(library, name).restype = None
@@ -247,12 +249,21 @@ def _by_dlpack(name, value):
 
 
 def compile(text, kernel=None, target="host", path=None, **dims):
-    """An Image from the text of a program; the message of an Error is the program's diagnostics."""
+    """An Image from the text of a program; the message of an Error is the program's diagnostics. They are the attribute
+    `messages` of both: dictionaries with id, severity, message, way_out, range and notes."""
     bindings = _bindings(dims)
     options = _Options(C.sizeof(_Options), _text(path), _text(kernel), _text(target), bindings, len(dims))
     handle = C.c_void_p()
-    _check(_lib().coda_compile(text.encode(), C.byref(options), C.byref(handle)))
-    return Image(handle)
+    code = _lib().coda_compile(text.encode(), C.byref(options), C.byref(handle))
+    messages = json.loads(_lib().coda_compile_messages())
+    try:
+        _check(code)
+    except Error as error:
+        error.messages = messages
+        raise
+    image = Image(handle)
+    image.messages = messages
+    return image
 
 
 def load(path):

@@ -2,21 +2,40 @@
 #include "coda/coda.h"
 #include "runtime/c_api.h"
 #include "runtime/jit/jit.h"
+#include "runtime/jit/messages.h"
 
 namespace coda {
 
-Expected<std::shared_ptr<const Image>> compile_text(const SourceText& source) {
+namespace {
+
+Compilation compile_source(const SourceText& source) {
   CompileRequest request;
   request.path = source.path;
   request.text = source.text;
   request.routine = source.kernel;
   request.bindings = source.dims;
   request.target = source.target;
-  Compilation compilation = compile(request);
+  return compile(request);
+}
+
+Expected<std::shared_ptr<const Image>> take_image(Compilation& compilation, const SourceText& source) {
   if (!compilation.ok()) return Status(Code::InvalidArgument, compilation.diagnostics->render_text());
   auto image = compilation.take_image();
   if (!image) return Status(Code::Unsupported, "there is no code generator for " + source.target);
   return std::make_shared<const Image>(std::move(*image));
+}
+
+}  // namespace
+
+Expected<std::shared_ptr<const Image>> compile_text(const SourceText& source) {
+  Compilation compilation = compile_source(source);
+  return take_image(compilation, source);
+}
+
+Expected<std::shared_ptr<const Image>> compile_text(const SourceText& source, std::vector<ProgramMessage>& messages) {
+  Compilation compilation = compile_source(source);
+  messages = to_messages(*compilation.diagnostics, *compilation.sources);
+  return take_image(compilation, source);
 }
 
 std::shared_future<Expected<std::shared_ptr<const Image>>> compile_text_async(SourceText source) {
@@ -43,9 +62,24 @@ Expected<SourceText> read_source(const char* text, const coda_compile_options* o
   return source;
 }
 
-Status give(const Expected<std::shared_ptr<const Image>>& image, coda_image** out) {
-  if (!image) return image.status();
-  if (out) *out = new coda_image{Artefact{.images = {*image}}};
+/// What a compilation gives to C.
+struct Outcome {
+  Expected<std::shared_ptr<const Image>> image;
+  std::string messages;  ///< in JSON
+};
+
+Outcome outcome_of(const SourceText& source) {
+  Compilation compilation = compile_source(source);
+  std::string messages = compilation.diagnostics->render_json();
+  return {take_image(compilation, source), std::move(messages)};
+}
+
+thread_local std::string last_messages = "[]";
+
+Status give(Outcome outcome, coda_image** out) {
+  last_messages = std::move(outcome.messages);
+  if (!outcome.image) return outcome.image.status();
+  if (out) *out = new coda_image{Artefact{.images = {*outcome.image}}};
   return {};
 }
 
@@ -54,15 +88,16 @@ Status give(const Expected<std::shared_ptr<const Image>>& image, coda_image** ou
 }  // namespace coda
 
 struct coda_compilation {
-  std::shared_future<coda::Expected<std::shared_ptr<const coda::Image>>> result;
+  std::future<coda::Outcome> result;
 };
 
 coda_code coda_compile(const char* text, const coda_compile_options* options, coda_image** out) {
   using namespace coda;
   return guarded([&]() -> Status {
+    last_messages = "[]";
     if (!out) return {Code::InvalidArgument, "a pointer is null"};
     auto source = read_source(text, options);
-    return source ? give(compile_text(*source), out) : source.status();
+    return source ? give(outcome_of(*source), out) : source.status();
   });
 }
 
@@ -72,10 +107,13 @@ coda_code coda_compile_async(const char* text, const coda_compile_options* optio
     if (!out) return {Code::InvalidArgument, "a pointer is null"};
     auto source = read_source(text, options);
     if (!source) return source.status();
-    *out = new coda_compilation{compile_text_async(std::move(*source))};
+    *out = new coda_compilation{
+        std::async(std::launch::async, [source = std::move(*source)] { return outcome_of(source); })};
     return {};
   });
 }
+
+const char* coda_compile_messages(void) { return coda::last_messages.c_str(); }
 
 int32_t coda_compilation_done(const coda_compilation* compilation) {
   return compilation && compilation->result.wait_for(std::chrono::seconds(0)) == std::future_status::ready;

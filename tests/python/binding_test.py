@@ -149,6 +149,12 @@ def main():
     raises(lambda: kernel(x, w, rstd, out=act), "no parameter 'out'")
     raises(lambda: kernel(w, w, rstd, act=act), "argument")
     raises(lambda: coda.compile("kernel broken("), "error[")
+    try:
+        coda.compile("kernel broken(")
+    except coda.Error as error:
+        assert error.messages[-1]["severity"] == "error" and error.messages[-1]["range"]["begin"]["line"] == 1, error.messages
+    unused = coda.compile("kernel f(x: f32[M, K], w: f32[N, K], b: f32[N]) -> (y: f32[M, N]) { y = x @ w.T }")
+    assert [message["id"] for message in unused.messages] == ["E0280"], unused.messages
     raises(lambda: coda.compile(source, target="sm_1"), "sm_1")
     raises(lambda: coda.load("/nonexistent"), "/nonexistent")
     print("python binding: fine")

@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "coda/status.h"
 #include "runtime/device.h"
@@ -26,8 +27,29 @@ struct SourceText {
   Bindings dims;                ///< a block is planned for these sizes, and stays right for all
 };
 /// A kernel, or a block's plan; no different for the caller. The program's diagnostics are the message of a failure. In
-/// libcoda only, not in a runtime built without the compiler.
+/// libcoda only, not in a runtime built without the compiler. From any thread, as all here.
 Expected<std::shared_ptr<const Image>> compile_text(const SourceText& source);
+
+/// One of the program's diagnostics, as data.
+struct ProgramMessage {
+  enum class Severity { Error, Warning, Remark };
+  /// Lines and columns from 1, in code points; the end is behind the last one. Line 0: of no place in a text.
+  struct Range {
+    std::string path;
+    int line = 0, column = 0, end_line = 0, end_column = 0;
+  };
+  struct Note {
+    Range range;
+    std::string text;
+  };
+  Severity severity = Severity::Error;
+  std::string id;  ///< "E0312"
+  std::string text, way_out;
+  Range range;
+  std::vector<Note> notes;
+};
+/// The same. `messages` becomes all that there is to say, by position; of a program that compiles too.
+Expected<std::shared_ptr<const Image>> compile_text(const SourceText& source, std::vector<ProgramMessage>& messages);
 /// The same on a thread of its own. The last copy of the future waits for it.
 std::shared_future<Expected<std::shared_ptr<const Image>>> compile_text_async(SourceText source);
 

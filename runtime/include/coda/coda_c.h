@@ -70,6 +70,11 @@ typedef struct coda_compile_options {
 /* The program's diagnostics are the error text. In libcoda only, not in a runtime built without the compiler. */
 coda_code coda_compile(const char* text, const coda_compile_options* options, coda_image** out);
 
+/* All that the compiler said of the program in this thread's last coda_compile() or coda_compilation_finish(), also
+ * where it compiled: a JSON array of objects with id, severity ("error", "warning", "remark"), message, way_out, notes
+ * and range: path, begin and end, each with line and column; null: of no place. Valid until the next of those calls. */
+const char* coda_compile_messages(void);
+
 /* The same on a thread of its own. */
 typedef struct coda_compilation coda_compilation;
 coda_code coda_compile_async(const char* text, const coda_compile_options* options, coda_compilation** out);
