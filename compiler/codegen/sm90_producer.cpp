@@ -1,6 +1,8 @@
 // The tensor-map producer. See sm90_producer.h.
 #include "compiler/codegen/sm90_producer.h"
 
+#include <algorithm>
+
 #include "compiler/codegen/nvptx_ops.h"
 
 namespace coda {
@@ -98,12 +100,12 @@ class TensorProducer {
 
   std::vector<Val> blocks(int r, const Sm90Tile& tile, Sm90Turn turn, bool ragged) {
     const Sm90RegionPlan& region = c_.plan.regions[static_cast<size_t>(r)];
-    Val bytes = b_.i32(s_.stage_bytes());
+    Val of_pairs;  // in a ragged tile whose B comes in boxes of two rows
     if (ragged) {
       Val extent = c_.arguments.extent32(c_.epilogue.regions[static_cast<size_t>(r)].extent);
       Val pairs = b_.op(IntOp::Lshr, b_.add(b_.sub(extent, tile.column), 1), 1);
       pairs = b_.op(IntOp::Umin, pairs, region.step / 2);
-      bytes = b_.add(b_.mul(pairs, 2 * kRowBytes * region.segments), s_.a_bytes());
+      of_pairs = b_.add(b_.mul(pairs, 2 * kRowBytes * region.segments), s_.a_bytes());
     }
     const std::vector<GemmTerm> terms = c_.epilogue.terms();
     for (size_t t = 0; t < (filling_ahead_ ? 1 : terms.size()); ++t) {
@@ -114,6 +116,9 @@ class TensorProducer {
       b_batch_ = sm90_batch_digits(c_, terms[t].b, tile.batch);
       Val count = terms.size() == 1 ? tile.blocks : c_.term_blocks[t];
       if (filling_ahead_) count = filling_ahead_;
+      // Of products of one tile each has its own way to bring B, some in blocks that reach beyond the tile's columns.
+      const int rows = term_.b_depth_major ? s_.tile_n : std::max(s_.tile_n, s_.b_rows);
+      Val bytes = ragged ? of_pairs : b_.i32(s_.a_bytes() + rows * kRowBytes);
       const bool is_first = t == 0 && reads_ahead() && !filling_ahead_;
       turn = term_blocks({r, tile, ragged}, turn, count, bytes, is_first ? ahead_ : Val{});
     }

@@ -170,6 +170,27 @@ TEST_CASE("regions that share one code on a GPU", "[.gpu]") {
   run_gpu_cases(cases);
 }
 
+TEST_CASE("products of every layout in tiles of whole groups on a GPU", "[.gpu]") {
+  // What a stage is copied of depends on each product's layout, and on tiles that are no whole blocks of 64 columns.
+  std::vector<GpuCase> cases;
+  for (const bool first_by_depth : {false, true}) {
+    for (const bool second_by_depth : {false, true}) {
+      for (const int group : {8, 10, 16, 20, 24, 40, 96}) {
+        const std::string text =
+            std::string("kernel mixed(x: bf16[M, K], w: bf16[") + (first_by_depth ? "H*Dh, K" : "K, H*Dh") +
+            "], a: bf16[R, M], b: bf16[" + (second_by_depth ? "H*Dh, R" : "R, H*Dh") +
+            "])\n    -> (y: bf16[M, H, Dh], s: f32[M, H]) {\n  let z = group(x @ w" + (first_by_depth ? ".T" : "") +
+            " + a.T @ b" + (second_by_depth ? ".T" : "") + ", Dh)\n  y = z\n  s = max(z, over = Dh)\n}\n";
+        const std::vector<Bindings> sizes = {{{"M", 96}, {"K", 72}, {"R", 40}, {"H", 16}},
+                                             {{"M", 70}, {"K", 41}, {"R", 9}, {"H", 7}}};
+        for (const char* schedule : {"64x64", "128x128", "128x256", "pingpong-128x192"})
+          cases.push_back({"groups of " + std::to_string(group), text, {{"Dh", group}}, sizes, {}, schedule});
+      }
+    }
+  }
+  run_gpu_cases(cases);
+}
+
 TEST_CASE("programs in every schedule on a GPU", "[.gpu]") {
   std::vector<GpuCase> cases;
   for (const test::Sm90Program& program : test::sm90_programs()) {
