@@ -1,4 +1,5 @@
-// What a thread allocates and locks while it counts, in this program and in all that it has loaded.
+// What a thread allocates and locks while it counts, in this program and in all that it has loaded, but for what the
+// CUDA driver locks.
 #pragma once
 
 namespace bench {
