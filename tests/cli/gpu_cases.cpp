@@ -4,9 +4,11 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "tests/cli/run_block.h"
@@ -56,6 +58,41 @@ void run(const GpuCase& one, const std::string& target, Tally& tally) {
   }
 }
 
+/// Says which cases are still running some time after no more should be begun.
+class Watch {
+ public:
+  explicit Watch(std::chrono::steady_clock::time_point end)
+      : thread_([this, end] {
+          std::unique_lock lock(lock_);
+          if (done_.wait_until(lock, end + std::chrono::seconds(30), [&] { return over_; })) return;
+          for (const GpuCase* one : running_)
+            std::fprintf(stderr, "still running: %s\n%s\n", one->name.c_str(), one->text.c_str());
+        }) {}
+  ~Watch() {
+    {
+      const std::lock_guard lock(lock_);
+      over_ = true;
+    }
+    done_.notify_all();
+    thread_.join();
+  }
+  void begin(const GpuCase& one) {
+    const std::lock_guard lock(lock_);
+    running_.insert(&one);
+  }
+  void end(const GpuCase& one) {
+    const std::lock_guard lock(lock_);
+    running_.erase(&one);
+  }
+
+ private:
+  std::mutex lock_;
+  std::condition_variable done_;
+  bool over_ = false;
+  std::set<const GpuCase*> running_;
+  std::thread thread_;  // last: it uses the others
+};
+
 std::vector<GpuCase> chosen(const std::vector<GpuCase>& cases) {
   const char *only = std::getenv("CODA_GPU_ONLY"), *part = std::getenv("CODA_GPU_PART");
   unsigned mine = 0, parts = 1;
@@ -78,13 +115,16 @@ void run_gpu_cases(const std::vector<GpuCase>& all) {
   const std::vector<GpuCase> cases = chosen(all);
   std::atomic<size_t> next{0};
   Tally tally;
+  Watch watch(end);
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i) {
     threads.emplace_back([&] {
       while (std::chrono::steady_clock::now() < end) {
         const size_t mine = next++;
         if (mine >= cases.size()) return;
+        watch.begin(cases[mine]);
         run(cases[mine], target, tally);
+        watch.end(cases[mine]);
       }
     });
   }

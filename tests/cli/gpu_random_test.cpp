@@ -19,6 +19,13 @@ namespace {
 constexpr const char* kSchedules[] = {"64x64",           "16x64",  "128x128", "64x256",           "32x128",
                                       "pingpong-64x256", "128x64", "128x256", "pingpong-128x192", "64x32"};
 
+/// Random numbers are much code for each element: an assembler works on several of them in a large tile for minutes.
+const char* schedule_for(const std::string& text, unsigned seed) {
+  size_t draws = 0;
+  for (size_t at = text.find(", seed)"); at != std::string::npos; at = text.find(", seed)", at + 1)) ++draws;
+  return kSchedules[draws > 1 ? seed % 2 : seed % std::size(kSchedules)];
+}
+
 struct Seeds {
   unsigned first, count;
 };
@@ -43,7 +50,7 @@ TEST_CASE("random kernels on a GPU", "[.gpu]") {
                      kernel.bound,
                      {kernel.sizes, aligned_sizes(kernel.sizes, {"B", "C", "H"})},
                      whole_inputs(text, kernel.bound, seed),
-                     kSchedules[seed % std::size(kSchedules)]});
+                     schedule_for(text, seed)});
     --count;
   }
   run_gpu_cases(cases);
