@@ -374,14 +374,13 @@ std::string NvptxBuilder::llvm_text() {
   return text;
 }
 
-std::optional<std::string> NvptxBuilder::to_ptx(const std::string& cpu, const std::string& features,
+std::optional<std::string> NvptxBuilder::to_ptx(const std::string& cpu, const std::string& features, NvptxCode code,
                                                 std::string* error) {
   prepare_nvptx_module(*state_->module, cpu, features);
   if (auto broken = verify()) {
     if (error) *error = *broken;
     return std::nullopt;
   }
-  const NvptxCode code = state_->tensor_maps > 0 ? NvptxCode::StraightLine : NvptxCode::Loops;  // a product or not
   return nvptx_to_ptx(*state_->module, cpu, features, code, error);
 }
 

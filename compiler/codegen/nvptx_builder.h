@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/codegen/nvptx_target.h"
 #include "compiler/ops/emitter.h"
 
 namespace coda {
@@ -146,7 +147,8 @@ class NvptxBuilder {
   std::optional<std::string> verify();
   std::string llvm_text();
   /// PTX for `cpu` (e.g. "sm_90a"); on failure returns nothing and sets `error`.
-  std::optional<std::string> to_ptx(const std::string& cpu, const std::string& features, std::string* error);
+  std::optional<std::string> to_ptx(const std::string& cpu, const std::string& features, NvptxCode code,
+                                    std::string* error);
 
  private:
   struct State;

@@ -82,8 +82,10 @@ std::optional<std::string> nvptx_to_ptx(llvm::Module& module, const std::string&
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::EarlyCSEPass());
-  passes.addPass(llvm::InstCombinePass());
-  passes.addPass(llvm::EarlyCSEPass());
+  if (code != NvptxCode::StraightLine) {
+    passes.addPass(llvm::InstCombinePass());
+    passes.addPass(llvm::EarlyCSEPass());
+  }
   passes.addPass(llvm::ADCEPass());
   passes.addPass(llvm::SimplifyCFGPass());
   for (llvm::Function& function : module) {
@@ -98,7 +100,7 @@ std::optional<std::string> nvptx_to_ptx(llvm::Module& module, const std::string&
   }
   WithoutSlowPasses gate;
   llvm::OptPassGate& usual = module.getContext().getOptPassGate();
-  if (code == NvptxCode::StraightLine) module.getContext().setOptPassGate(gate);
+  if (code != NvptxCode::Loops) module.getContext().setOptPassGate(gate);
   codegen.run(module);
   module.getContext().setOptPassGate(usual);
   return std::string(text.str());

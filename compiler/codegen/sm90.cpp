@@ -34,6 +34,12 @@ void describe(const EpilogueProgram& epilogue, const Sm90Plan& plan, KernelImage
   image.schedule = std::string(plan.schedule.name);
 }
 
+/// Without copies by maps the loads' loops are much of the code; sums of products of 8 bits are kept twice.
+NvptxCode code_of(const Sm90Plan& plan, const KernelImage& image) {
+  if (image.tensor_maps.empty()) return NvptxCode::Loops;
+  return plan.element_bytes() == 1 ? NvptxCode::Crowded : NvptxCode::StraightLine;
+}
+
 }  // namespace
 
 std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm90Options& options,
@@ -75,7 +81,7 @@ std::optional<Sm90Result> compile_sm90(const EpilogueProgram& epilogue, const Sm
   }
   image.shared_bytes =
       std::max(Sm90Ring(builder, plan.schedule).scratch_offset() + scratch, plan.schedule.read_bytes());
-  if (!finish_sm90(builder, options, where, result, diagnostics)) return std::nullopt;
+  if (!finish_sm90(builder, options, code_of(plan, image), where, result, diagnostics)) return std::nullopt;
   return result;
 }
 

@@ -50,7 +50,7 @@ std::optional<Sm90Result> compile_sm90_rowwise(const EpilogueProgram& epilogue, 
     diagnostics.report(DiagId::E0407, where, {failure});
     return std::nullopt;
   }
-  if (!finish_sm90(builder, options, where, result, diagnostics)) return std::nullopt;
+  if (!finish_sm90(builder, options, NvptxCode::Loops, where, result, diagnostics)) return std::nullopt;
   return result;
 }
 

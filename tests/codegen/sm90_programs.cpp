@@ -96,7 +96,7 @@ std::vector<Sm90Program> sm90_programs() {
        "  q = group(rope(group(x @ w.T, Dh), cos, sin), G, dim = H*G)\n}\n",
        {},
        false,
-       900},  // in tiles of three heads, four of which are a group
+       8000},  // in tiles of three heads, four of which are a group
       {"channels",
        "kernel channels(a: bf16[M, K], b: bf16[2*H*Dh, K]) -> (y: bf16[M, 2*H, Dh], s: f32[2*H, Dh], t: f32[M]) {\n"
        "  let z = group(a @ b.T, Dh)\n  let v = z * rsqrt(mean(z*z, over = Dh) + 1)\n  y = v\n"
