@@ -69,7 +69,13 @@ Sm90TileDemand sm90_tile_demand(const EpilogueProgram& epilogue) {
     // A segment's part of the tile is whole granules and whole 8-column blocks of the fragment.
     const auto extent = region.extent.constant();
     const bool whole = extent && *extent <= region.granule;  // one granule, which needs no other to follow it
-    const int64_t columns = whole ? (*extent + 7) / 8 * 8 : std::lcm<int64_t>(8, region.granule);
+    int64_t columns = whole ? (*extent + 7) / 8 * 8 : std::lcm<int64_t>(8, region.granule);
+    if (!whole && region.granule % 8 != 0 && 8 % region.granule != 0) {
+      // A granule for each thread of a quad, if that fits.
+      demand.is_uneven = true;
+      const int64_t of_quad = std::lcm<int64_t>(8, 4 * region.granule);
+      if (segments * of_quad <= kWidestTileN) columns = of_quad;
+    }
     demand.multiple = std::lcm(demand.multiple, segments * std::max<int64_t>(columns, 8));
   }
   return demand;
@@ -97,7 +103,8 @@ std::optional<Sm90Schedule> fit_sm90_schedule(Sm90Schedule schedule, const Epilo
   const bool n_major = std::any_of(terms.begin(), terms.end(),
                                    [&](const GemmTerm& term) { return !sm90_depth_major(epilogue, term.b); });
   const int64_t sharing = demand.segment_max % schedule.cluster == 0 ? 1 : schedule.cluster;
-  const int64_t block = n_major ? kBlockColumns * demand.segment_max * sharing : 8 * schedule.cluster;
+  const int64_t of_slice = demand.is_uneven ? demand.multiple : 8;
+  const int64_t block = n_major ? kBlockColumns * demand.segment_max * sharing : of_slice * schedule.cluster;
   int64_t multiple = std::lcm(demand.multiple, block);
   // Where no tile is whole blocks, the last one is copied whole.
   const bool cuts_block = n_major && multiple > kWidestTileN && demand.segment_max == 1 && schedule.cluster == 1;

@@ -91,6 +91,7 @@ const Sm90Schedule* find_sm90_schedule(std::string_view name);
 struct Sm90TileDemand {
   int64_t multiple = 8;     ///< tile_n is a multiple of it
   int64_t segment_max = 1;  ///< most segments of a region
+  bool is_uneven = false;   ///< some granule neither divides eight columns nor is made of eights
 };
 Sm90TileDemand sm90_tile_demand(const EpilogueProgram& epilogue);
 

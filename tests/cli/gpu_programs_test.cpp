@@ -191,6 +191,46 @@ TEST_CASE("products of every layout in tiles of whole groups on a GPU", "[.gpu]"
   run_gpu_cases(cases);
 }
 
+TEST_CASE("heads of every size on a GPU", "[.gpu]") {
+  struct Form {
+    const char *operands, *batch, *product;
+    Bindings more;
+  };
+  const Form forms[] = {
+      {"a: bf16[M, K], b: bf16[H*Dh, K]", "", "a @ b.T", {}},
+      {"a: bf16[M, K], b: bf16[K, H*Dh]", "", "a @ b", {}},
+      {"a: f16[T, K], row: i32[M], b: f16[H*Dh, K]", "", "gather(a, T = row) @ b.T", {{"T", 9}}},
+      {"a: f16[B, M, K], b: f16[B, H*Dh, K]", "B, ", "a @ b.T", {{"B", 3}}},
+      {"a: bf16[M, K], b: bf16[H*Dh, K], d: bf16[M, R], e: bf16[R, H*Dh]", "", "a @ b.T + d @ e", {{"R", 24}}}};
+  std::vector<GpuCase> cases;
+  for (const int64_t head : {2, 3, 4, 5, 6, 7, 10, 12, 14, 15, 20, 22, 24, 28, 30, 31, 38, 40, 44, 52, 60, 62}) {
+    for (const Form& form : forms) {
+      // What is half a head away, what all of a head is, and what is summed down its columns.
+      const std::string half = head % 2 == 0 ? "  let (lo, hi) = halves(n)\n  y = join_halves(-hi, lo) + c\n"
+                                             : "  y = select(index(Dh) == argmax(n, over = Dh), n, c)\n";
+      const std::string batch = form.batch;
+      const std::string text = "kernel heads(" + std::string(form.operands) + ", c: f16[" + batch +
+                               "M, H, Dh])\n    -> (y: bf16[" + batch + "M, H, Dh], m: f32[" + batch +
+                               "M, H], t: f32[" + batch + "H, Dh]) {\n  let z = group(" + form.product +
+                               ", Dh)\n  let n = z * rsqrt(mean(z*z, over = Dh) + 1)\n" + half +
+                               "  m = absmax(z, over = Dh)\n  t = sum(n, over = M)\n}\n";
+      std::vector<Bindings> sizes;
+      for (const int64_t heads : {1, 5}) {
+        sizes.push_back({{"M", 70}, {"H", heads}, {"K", heads == 1 ? 37 : 64}});
+        sizes.back().insert(form.more.begin(), form.more.end());
+      }
+      const auto inputs = head % 2 == 0 ? std::vector<std::string>{} : whole_inputs(text, {{"Dh", head}}, 1);
+      cases.push_back({"heads of " + std::to_string(head) + ", " + form.product + ", " + batch,
+                       text,
+                       {{"Dh", head}},
+                       sizes,
+                       inputs,
+                       ""});
+    }
+  }
+  run_gpu_cases(cases);
+}
+
 TEST_CASE("programs in every schedule on a GPU", "[.gpu]") {
   std::vector<GpuCase> cases;
   for (const test::Sm90Program& program : test::sm90_programs()) {
