@@ -47,7 +47,7 @@ TEST_CASE("sm90: random kernels are generated, or refused for a reason", "[sm90]
       std::printf("%zu, as %u: %s\n", seeds.size(), seeds.front(), reason.c_str());
     }
   }
-  CHECK(generated * 2 > tried);
+  CHECK(generated * 10 >= tried * 9);
 }
 
 }  // namespace coda::test
