@@ -19,10 +19,15 @@ constexpr size_t kMostCodesInFlight = 3;
 class SliceWalk {
  public:
   SliceWalk(Sm90Region& region, std::span<const Val> accumulators, Sm90Statistics& statistics)
-      : r_(region), loads_(region), hooks_(region, loads_, accumulators), statistics_(statistics) {}
+      : r_(region),
+        accumulators_(accumulators),
+        loads_(region),
+        hooks_(region, loads_, accumulators),
+        statistics_(statistics) {}
 
   void emit() {
     const Sm90RegionPlan& plan = r_.plan;
+    statistics_.single_terms(accumulators_);
     // Values that depend on columns are shared within a granule and forgotten after it.
     const int span = static_cast<int>(std::lcm<int64_t>(r_.region.granule, plan.group()));
     const int end = r_.fragment.is_one_tile() ? static_cast<int>(*r_.region.extent.constant()) : plan.step;
@@ -84,6 +89,7 @@ class SliceWalk {
   }
 
   Sm90Region& r_;
+  std::span<const Val> accumulators_;
   Sm90Loads loads_;
   Sm90Hooks hooks_;
   Sm90Statistics& statistics_;

@@ -191,6 +191,10 @@ void Sm90Finish::finish_rows(const Sm90Tile& tile) {
   for (size_t s = 0; s < c_.epilogue.statistics.size(); ++s) {
     const Statistic& statistic = c_.epilogue.statistics[s];
     if (statistic.scope != StatScope::Row) continue;
+    if (const auto term = sm90_direct_term(c_.epilogue, statistic)) {
+      totals[&statistic] = single_term(statistic, *term, layout_.partials[s][0], row, inside);
+      continue;
+    }
     totals[&statistic] = total(
         statistic, [&](size_t p) { return c_.tiles.region_columns(statistic.parts[p].region); },
         [&](size_t p, Val number, int w) {
@@ -201,6 +205,25 @@ void Sm90Finish::finish_rows(const Sm90Tile& tile) {
         inside, 1, b_.i32(0), {});
   }
   store_row(row, inside, totals);
+}
+
+Val Sm90Finish::single_term(const Statistic& statistic, const Sm90SingleTerm& term, int buffer, Val row, Val inside) {
+  Emitter& e = numbers_.emitter();
+  CoordSpace space;
+  const Totals none;
+  Hooks hooks(*this, none, inside);
+  EpilogueEvaluator evaluator(c_.epilogue, space, e, hooks);
+  hooks.set_evaluator(&evaluator);
+  const VarId variable = space.add({.name = "row", .bound = c_.rows});
+  hooks.variables[variable] = row;
+  Env env;
+  evaluator.bind_rows(Coord::variable(variable), env);
+  Val wanted = evaluator.evaluate(term.wanted, env), columns = c_.arguments.extent(statistic.count);
+  if (!evaluator.failure().empty()) fail(evaluator.failure());
+  Val left = b_.both(inside, b_.test(IntTest::Ult, wanted, columns));
+  Val at = b_.add(c_.arguments.workspace(buffer), b_.mul(row, kWordBytes));
+  Val state[kMaxStateWords] = {gpu::load_released(b_, at, e.real(0), left)};
+  return statistic.reduction->emit_finish(e, state, e.int_to_real(columns));
 }
 
 void Sm90Finish::store_row(Val row, Val inside, const Totals& totals) {

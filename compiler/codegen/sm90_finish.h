@@ -11,6 +11,7 @@
 #include "compiler/codegen/epilogue_eval.h"
 #include "compiler/codegen/nvptx_numbers.h"
 #include "compiler/codegen/sm90_context.h"
+#include "compiler/codegen/sm90_single_term.h"
 #include "compiler/codegen/sm90_stat_layout.h"
 
 namespace coda {
@@ -33,6 +34,8 @@ class Sm90Finish {
   bool has_any() const;
   /// What the reductions of a scope (Column: and of a region) give for no elements.
   Totals totals_of_nothing(StatScope scope, int region);
+  /// What the thread that had the wanted column left for the row, or 0 where there is no such column.
+  Val single_term(const Statistic& statistic, const Sm90SingleTerm& term, int buffer, Val row, Val inside);
   void store_row(Val row, Val inside, const Totals& totals);
   /// Of a group of kept rows.
   void store_column(int region, Val group, Val column, Val inside, const Totals& totals);

@@ -91,8 +91,9 @@ Val Sm90Loads::load(int param, std::span<const Coord> index, Val predicate, Epil
     Val at = sm90_address(r_.context, param, index, [&](const Coord& x) { return evaluator.value_of(x); });
     return r_.numbers.decode(gpu::load_element(b, at, bits / 8, r_.guard(r_.slot, predicate)), p.dtype);
   }
-  const bool early = std::all_of(index.begin(), index.end(),
-                                 [&](const Coord& coordinate) { return r_.fragment.is_known_early(coordinate); });
+  const bool early = !r_.rare && std::all_of(index.begin(), index.end(), [&](const Coord& coordinate) {
+    return r_.fragment.is_known_early(coordinate);
+  });
   const bool by_column = !early || std::any_of(index.begin(), index.end(), [&](const Coord& coordinate) {
     return r_.fragment.depends_on_column(coordinate);
   });

@@ -36,6 +36,8 @@ struct Sm90Region {
   int slot = 0;                             ///< the column slot that is evaluated now
   std::vector<NvptxBuilder::Place> places;  ///< start of each slice so far; the first lies before the last wait
 
+  bool rare = false;  ///< in code that few tiles run: nothing is read ahead of it
+
   uint64_t assumed = 0;  ///< bits of conditions that a whole tile relies on
 
   std::string failure;  ///< what could not be generated

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/codegen/sm90_single_term.h"
+
 namespace coda {
 namespace {
 
@@ -52,6 +54,10 @@ Sm90StatLayout make_sm90_stat_layout(const EpilogueProgram& epilogue, const Sm90
       spec.tile_columns =
           statistic.scope == StatScope::Column ? 1 : plan.regions[static_cast<size_t>(part.region)].step;
       spec.tile_bytes = kWordBytes * statistic.reduction->state_size;
+      if (sm90_direct_term(epilogue, statistic)) {
+        spec.columns = Dim(1);
+        spec.tile_columns = 1;
+      }
       buffers.push_back(add(image, spec));
     }
     layout.partials.push_back(std::move(buffers));

@@ -8,6 +8,7 @@ namespace {
 
 constexpr int kWordBytes = 4;
 constexpr int kWarps = 4;
+constexpr int kNowhere = -(1 << 16);  // of no thread's column slots
 
 }  // namespace
 
@@ -37,8 +38,14 @@ Sm90Statistics::Sm90Statistics(Sm90Region& region, const Sm90StatLayout& layout,
     for (size_t p = 0; p < statistics[s].parts.size(); ++p) {
       const Statistic::Part& part = statistics[s].parts[p];
       if (part.region != region.index) continue;
-      Active active{
-          &statistics[s], &part, layout.partials[s][p], scratch_end, {}, {}, {}, single_term(statistics[s], part)};
+      Active active{&statistics[s],
+                    &part,
+                    layout.partials[s][p],
+                    scratch_end,
+                    {},
+                    {},
+                    {},
+                    sm90_single_term(region.context.epilogue, statistics[s], part)};
       scratch_end += sm90_exchange_bytes(statistics[s], region.context.plan.schedule.tile_n);
       const State start = identity(*statistics[s].reduction);
       active.rows.assign(static_cast<size_t>(region.context.plan.row_slots()), start);
@@ -47,27 +54,6 @@ Sm90Statistics::Sm90Statistics(Sm90Region& region, const Sm90StatLayout& layout,
       active_.push_back(std::move(active));
     }
   }
-}
-
-/// What a gather has become: the sum over n of select(n == v, x, 0), v the same for all n.
-std::optional<Sm90Statistics::SingleTerm> Sm90Statistics::single_term(const Statistic& statistic,
-                                                                      const Statistic::Part& part) const {
-  const Graph& graph = r_.context.epilogue.program.graph;
-  const Node &whole = graph[statistic.node], &body = graph[part.body];
-  if (whole.kind != NodeKind::Contract || whole.args.size() != 1 || whole.over.size() != 1) return std::nullopt;
-  if (body.kind != NodeKind::Apply || body.op != find_op("select")) return std::nullopt;
-  const Node &hit = graph[body.args[0]], &otherwise = graph[body.args[2]];
-  if (otherwise.kind != NodeKind::Constant || otherwise.value != 0) return std::nullopt;
-  if (hit.kind != NodeKind::Apply || hit.op != find_op("eq")) return std::nullopt;
-  const std::string& dim = whole.over[0].name;
-  for (const int side : {0, 1}) {
-    const Node &index = graph[hit.args[static_cast<size_t>(side)]],
-               &other = graph[hit.args[static_cast<size_t>(1 - side)]];
-    if (index.kind == NodeKind::Index && index.dim.name == dim && !other.has_dim(dim)) {
-      return SingleTerm{body.args[0], body.args[1]};
-    }
-  }
-  return std::nullopt;
 }
 
 Sm90Statistics::State Sm90Statistics::identity(const Reduction& reduction) {
@@ -84,6 +70,7 @@ void Sm90Statistics::lift(const Reduction& reduction, const LiftedValue& x, Val 
 
 void Sm90Statistics::slice(EpilogueEvaluator& evaluator, const Env& rows, int column, int h) {
   for (Active& active : active_) {
+    if (active.single && active.single->direct) continue;
     const Reduction& reduction = *active.statistic->reduction;
     std::vector<Val> many;  // elements of one state
     for (int i = 0; i < r_.plan.width; ++i) {
@@ -120,6 +107,62 @@ void Sm90Statistics::slice(EpilogueEvaluator& evaluator, const Env& rows, int co
   }
 }
 
+void Sm90Statistics::single_terms(std::span<const Val> accumulators) {
+  Val width = b_.i64(r_.plan.step), first = b_.convert(r_.tile.column, Ty::I64);
+  for (const Active& active : active_) {
+    if (!active.single || !active.single->direct) continue;
+    Sm90Loads loads(r_);
+    Sm90Hooks hooks(r_, loads, accumulators);
+    EpilogueEvaluator evaluator(r_.context.epilogue, r_.fragment.space(), e_, hooks);
+    hooks.set_evaluator(&evaluator);
+    std::vector<Val> wanted;  // I32, of each row slot, counted from the tile's first column
+    Val any = b_.i1(false);
+    for (int h = 0; h < r_.context.plan.row_slots(); ++h) {
+      Env rows;
+      evaluator.bind_rows(r_.fragment.row(h), rows);
+      Val column = b_.sub(evaluator.evaluate(active.single->wanted, rows), first);
+      Val inside = b_.test(IntTest::Ult, column, width);
+      wanted.push_back(b_.select(inside, b_.convert(column, Ty::I32), b_.i32(kNowhere)));
+      any = b_.op(IntOp::Or, any, inside);
+    }
+    if (!evaluator.failure().empty()) r_.fail(evaluator.failure());
+    b_.when(any, "single", [&] { write_single(active, wanted, accumulators); });
+  }
+}
+
+/// Where some row's column lies in the tile: all of them are looked at, for registers have no numbers at run time.
+void Sm90Statistics::write_single(const Active& active, std::span<const Val> wanted,
+                                  std::span<const Val> accumulators) {
+  Sm90Context& c = r_.context;
+  Sm90Loads loads(r_);
+  Sm90Hooks hooks(r_, loads, accumulators);
+  r_.rare = true;
+  for (size_t h = 0; h < wanted.size(); ++h) {
+    EpilogueEvaluator evaluator(c.epilogue, r_.fragment.space(), e_, hooks);
+    hooks.set_evaluator(&evaluator);
+    Env rows;
+    evaluator.bind_rows(r_.fragment.row(static_cast<int>(h)), rows);
+    Val slot = b_.sub(wanted[h], b_.mul(r_.quad, r_.plan.width));
+    Val value = e_.real(0), found = b_.i1(false);
+    for (int i = 0; i < r_.plan.slots(); ++i) {
+      r_.slot = column_slot(r_.plan, i);
+      Env env = rows;
+      Val predicate;
+      if (evaluator.bind_columns(active.part->columns, r_.fragment.column(r_.slot), env, predicate) == Answer::No) {
+        continue;
+      }
+      Val here = b_.both(b_.test(IntTest::Eq, slot, r_.slot), r_.column_inside(r_.slot));
+      if (predicate) here = b_.both(here, predicate);
+      value = e_.select(here, evaluator.evaluate_real(active.single->value, env, predicate), value);
+      found = b_.op(IntOp::Or, found, here);
+    }
+    if (!evaluator.failure().empty()) r_.fail(evaluator.failure());
+    Val at = b_.add(c.arguments.workspace(active.buffer), b_.mul(r_.row[h], kWordBytes));
+    gpu::store_element(b_, at, b_.bits(value, Ty::I32), kWordBytes, b_.both(found, r_.row_inside[h]));
+  }
+  r_.rare = false;
+}
+
 Val Sm90Statistics::scratch_at(const Active& active, Val warp, Val column, int word) {
   const Reduction& reduction = *active.statistic->reduction;
   Val index = b_.add(b_.mul(b_.add(b_.mul(warp, reduction.state_size), word), r_.plan.step), column);
@@ -146,6 +189,7 @@ void Sm90Statistics::end_group(int column) {
 
 void Sm90Statistics::flush() {
   for (const Active& active : active_) {
+    if (active.single && active.single->direct) continue;
     switch (active.statistic->scope) {
       case StatScope::Row:
         write_row(active);

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/epilogue_eval.h"
 #include "compiler/codegen/sm90_region.h"
+#include "compiler/codegen/sm90_single_term.h"
 #include "compiler/codegen/sm90_stat_layout.h"
 
 namespace coda {
@@ -15,6 +16,8 @@ class Sm90Statistics {
  public:
   Sm90Statistics(Sm90Region& region, const Sm90StatLayout& layout, Val scratch);
 
+  /// Before the first slice: terms that few tiles have.
+  void single_terms(std::span<const Val> accumulators);
   /// Lifts the elements of one slice: the columns of the group at `column`, row slot h.
   void slice(EpilogueEvaluator& evaluator, const Env& rows, int column, int h);
   /// After the last row slot of a group: its column states leave the registers.
@@ -26,10 +29,6 @@ class Sm90Statistics {
   struct State {
     Val word[kMaxStateWords];
   };
-  /// A sum of which at most one term isn't zero: that term replaces the state.
-  struct SingleTerm {
-    NodeId condition, value;
-  };
   struct Active {
     const Statistic* statistic;
     const Statistic::Part* part;
@@ -38,12 +37,12 @@ class Sm90Statistics {
     std::vector<State> rows;   ///< Row: of each row slot
     std::vector<State> slots;  ///< Column: of each slot of the group
     State all;
-    std::optional<SingleTerm> single;
+    std::optional<Sm90SingleTerm> single;  ///< it replaces the state
   };
 
   State identity(const Reduction& reduction);
-  std::optional<SingleTerm> single_term(const Statistic& statistic, const Statistic::Part& part) const;
   void lift(const Reduction& reduction, const LiftedValue& x, Val predicate, State& state);
+  void write_single(const Active& active, std::span<const Val> wanted, std::span<const Val> accumulators);
   void write_row(const Active& active);
   void write_columns(const Active& active);
   void write_all(const Active& active);

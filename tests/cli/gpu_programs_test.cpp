@@ -142,6 +142,35 @@ TEST_CASE("reductions of blocks of columns on a GPU", "[.gpu]") {
   run_gpu_cases(cases);
 }
 
+TEST_CASE("one column of each row on a GPU", "[.gpu]") {
+  // Rows want columns inside and outside of the tensor, also such as only all 64 bits tell from those inside.
+  const std::pair<const char*, std::string> programs[] = {
+      {"picked columns",
+       "kernel picks(a: bf16[M, K], b: bf16[N, K], t: i64[M], u: f32[N], s: f32[M], c: bf16[M, N])\n"
+       "    -> (y: bf16[M, N], lse: f32[M], p: f32[M], q: f32[M], far: f32[M]) {\n  let z = a @ b.T\n  y = z\n"
+       "  lse = logsumexp(z, over = N)\n  p = gather(z, N = t)\n  q = gather(s * z + u * c, N = t + 1)\n"
+       "  far = gather(z, N = t * 4294967296)\n}\n"},
+      {"picked columns of a batch",
+       "kernel picks(a: f16[B, M, K], b: f16[B, K, N], t: i32[B, M], u: f32[B, N])\n"
+       "    -> (d: f32[B, M], m: f32[B, M]) {\n  let z = a @ b + u\n  d = max(z, over = N) - gather(z, N = t)\n"
+       "  m = max(z, over = N)\n}\n"}};
+  std::vector<GpuCase> cases;
+  for (const auto& [name, text] : programs) {
+    const bool is_batch = text.find("f16[B") != std::string::npos;
+    for (const int64_t columns : {1, 7, 64, 150, 320}) {
+      std::vector<Bindings> sizes;
+      for (const int64_t rows : {1, 70, 128}) {
+        sizes.push_back({{"M", rows}, {"N", columns}, {"K", 40}});
+        if (is_batch) sizes.back()["B"] = 2;
+      }
+      const std::vector<std::string> inputs = {"t=integers(-2, " + std::to_string(columns + 2) + ")"};
+      for (const char* schedule : {"", "64x64", "16x64", "128x256", "pingpong-128x192"})
+        cases.push_back({name, text, {}, sizes, inputs, schedule});
+    }
+  }
+  run_gpu_cases(cases);
+}
+
 TEST_CASE("regions that share one code on a GPU", "[.gpu]") {
   // Outputs and what is read lie as each region's width has it: aligned in some regions and not in the others.
   const std::string head = "kernel twins(a: bf16[M, K], b: bf16[P + Q + R, K]";

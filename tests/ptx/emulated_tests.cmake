@@ -10,6 +10,7 @@ set_tests_properties(emulated_device PROPERTIES ENVIRONMENT
   "CODA_CUDA_DRIVER_PATH=$<TARGET_FILE:coda_emulated_cuda>;CODA_PTXAS=driver")
 coda_emulated_test(blocks "reductions of blocks of columns")
 coda_emulated_test(twins "regions that share one code")
+coda_emulated_test(columns "one column of each row")
 coda_emulated_test(layouts "products of every layout in tiles of whole groups" CODA_GPU_PART=0/3)
 if(CODA_LONG_EMULATION)
   coda_emulated_test(examples "examples")
