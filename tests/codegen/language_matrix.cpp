@@ -9,7 +9,7 @@ namespace coda::test {
 namespace {
 
 constexpr size_t kWordsPerKernel = 6;
-constexpr const char* kTypes[] = {"bf16", "f16", "f32"};
+constexpr const char* kTypes[] = {"bf16", "f16", "f32", "e4m3"};
 
 struct Layout {
   const char *name, *x, *w;
