@@ -1,5 +1,5 @@
 // Hidden: each op, each reduction in each place and each function of the prelude in an epilogue on a GPU, over the four
-// layouts of operands in bf16 and f16 and the schedules, beside the reference.
+// layouts of operands in bf16, f16 and e4m3 and the schedules, beside the reference.
 #include <catch2/catch.hpp>
 
 #include "tests/cli/gpu_cases.h"
